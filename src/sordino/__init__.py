@@ -1,0 +1,37 @@
+"""Sordino: learn from tables of people, and publish data about them, under differential privacy.
+
+The public names are listed here and load when they are first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_HOMES = {
+    "Domain": "sordino.domain",
+    "Real": "sordino.domain",
+    "Category": "sordino.domain",
+    "Cost": "sordino.cost",
+    "Ledger": "sordino.privacy.ledger",
+    "PrivateTable": "sordino.queries.private_table",
+    "open_table": "sordino.queries.private_table",
+    "Release": "sordino.release",
+    "Receipt": "sordino.release",
+    "SordinoError": "sordino.errors",
+}
+
+__version__ = "0.1.0"
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'sordino' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,0 +1,1 @@
+"""Answers with error bars: count, sum, mean, median, quantile, variance, covariance, histogram."""

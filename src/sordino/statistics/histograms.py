@@ -1,0 +1,173 @@
+"""Counts of categories and of public bins, alone or crossed. Proof: ``docs/proofs/histogram.md``.
+
+One record touches at most one cell of each table. A record with a missing cell on an axis of a table touches
+no cell of that table.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sordino.domain import Domain, Neighbours
+from sordino.errors import ParameterError
+from sordino.statistics.statistic import Norm, Record, Sensitivity, Statistic
+from sordino.table.clipping import Batch, Integers
+
+#: A table with more cells than this is a mistake rather than a question.
+LARGEST_TABLE = 10**8
+
+
+@dataclass(frozen=True)
+class CategoryAxis:
+    """The declared values of a category column."""
+
+    column: str
+    cells: int
+
+    @classmethod
+    def of(cls, domain: Domain, column: str) -> CategoryAxis:
+        """The axis of a declared column."""
+        return cls(column, len(domain.category(column)))
+
+    def codes(self, batch: Batch) -> Integers:
+        """Cell of each record; -1 for none."""
+        return batch.codes(self.column)
+
+    def example(self, domain: Domain, cell: int) -> Any:
+        """A value that falls into a cell."""
+        return domain.category(self.column).values[cell]
+
+
+@dataclass(frozen=True)
+class BinAxis:
+    """Public edges of a real column: cells are closed below, the last one on both sides."""
+
+    column: str
+    edges: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        ascending = all(low < high for low, high in zip(self.edges, self.edges[1:], strict=False))
+        if len(self.edges) < 2 or not ascending or not all(map(math.isfinite, self.edges)):
+            raise ParameterError(f"histogram: edges of {self.column!r} must be two or more rising numbers.")
+
+    @classmethod
+    def of(cls, domain: Domain, column: str, bins: int) -> BinAxis:
+        """Equal cells between the declared bounds."""
+        declared = domain.real(column)
+        if isinstance(bins, bool) or not isinstance(bins, int) or bins < 1:
+            raise ParameterError(f"histogram: bins must be a whole number of at least 1, or edges. Got {bins!r}.")
+        return cls(column, tuple(float(edge) for edge in np.linspace(declared.low, declared.high, bins + 1)))
+
+    @property
+    def cells(self) -> int:
+        """One fewer than the edges."""
+        return len(self.edges) - 1
+
+    def codes(self, batch: Batch) -> Integers:
+        """Cell of each record; -1 outside the edges and for a missing cell."""
+        values = batch.numbers(self.column)
+        codes = np.searchsorted(np.array(self.edges), values, side="right").astype(np.int64) - 1
+        codes[values == self.edges[-1]] = self.cells - 1
+        codes[np.isnan(values) | (codes >= self.cells)] = -1
+        return codes
+
+    def example(self, domain: Domain, cell: int) -> Any:
+        """A value that falls into a cell."""
+        return self.edges[cell]
+
+
+Axis = CategoryAxis | BinAxis
+
+
+@dataclass(frozen=True)
+class Histograms(Statistic):
+    """One or several tables of counts; a table is a tuple of crossed axes, the last axis running fastest."""
+
+    tables: tuple[tuple[Axis, ...], ...]
+    unit = 1
+    largest_entry = 1
+
+    def __post_init__(self) -> None:
+        if not self.tables or not all(self.tables):
+            raise ParameterError("histogram: needs at least one column.")
+        if any(cells > LARGEST_TABLE for cells in self.table_sizes):
+            raise ParameterError(f"histogram: a table may have at most {LARGEST_TABLE} cells. Cross fewer columns.")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column of every table, once."""
+        return tuple(dict.fromkeys(axis.column for table in self.tables for axis in table))
+
+    @property
+    def table_sizes(self) -> tuple[int, ...]:
+        """Cells of each table."""
+        return tuple(math.prod(axis.cells for axis in table) for table in self.tables)
+
+    @property
+    def size(self) -> int:
+        """Cells of all tables."""
+        return sum(self.table_sizes)
+
+    def record_maps(self, batch: Batch) -> Integers:
+        """A one in the record's cell of each table."""
+        maps = np.zeros((len(batch), self.size), dtype=np.int64)
+        start = 0
+        for table, cells in zip(self.tables, self.table_sizes, strict=True):
+            codes = _crossed(table, batch)
+            placed = np.flatnonzero(codes >= 0)
+            maps[placed, start + codes[placed]] = 1
+            start += cells
+        return maps
+
+    def block_total(self, batch: Batch) -> Integers:
+        """Counts per cell, one sweep per table; cell 0 of each sweep collects the records without a cell."""
+        counts = [
+            np.bincount(_crossed(table, batch) + 1, minlength=cells + 1)[1:]
+            for table, cells in zip(self.tables, self.table_sizes, strict=True)
+        ]
+        return np.concatenate(counts).astype(np.int64)
+
+    def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
+        """One cell per table; two under substitute, where the table has two."""
+        if neighbours == "add-remove":
+            return Sensitivity(len(self.tables), len(self.tables))
+        moves = sum(min(2, cells) for cells in self.table_sizes)
+        return Sensitivity(moves, moves)
+
+    def witness(self, domain: Domain, neighbours: Neighbours, norm: Norm) -> tuple[Record, Record | None]:
+        """A record in the first cell of every table, and one in the last."""
+        axes = {axis.column: axis for table in self.tables for axis in table}
+        first = {name: axis.example(domain, 0) for name, axis in axes.items()}
+        last = {name: axis.example(domain, axis.cells - 1) if axis.cells > 1 else None for name, axis in axes.items()}
+        return first, None if neighbours == "add-remove" else last
+
+    @property
+    def description(self) -> str:
+        """In words."""
+        tables = (" x ".join(axis.column for axis in table) for table in self.tables)
+        return f"histogram of {', '.join(tables)}"
+
+
+def histogram(*axes: Axis) -> Histograms:
+    """One table of crossed axes."""
+    return Histograms((axes,))
+
+
+def _crossed(table: tuple[Axis, ...], batch: Batch) -> Integers:
+    """Cell of each record in a crossed table; -1 when it is missing on any axis."""
+    crossed = table[0].codes(batch)
+    if len(table) == 1:
+        return crossed
+    missing = crossed < 0
+    crossed = crossed.copy()
+    for axis in table[1:]:
+        codes = axis.codes(batch)
+        missing |= codes < 0
+        crossed *= axis.cells
+        crossed += codes
+    crossed[missing] = -1
+    return crossed

@@ -1,0 +1,116 @@
+"""Scores for a paid choice of a quantile: how far each public candidate is from it in ranks.
+
+For the quantile a/b a candidate e scores ``-|(b-a) below(e) - a above(e)|``, an integer that is 0 where the
+split is exact. Proof: ``docs/proofs/ranks.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from sordino.domain import Domain, Neighbours, Real
+from sordino.errors import ParameterError
+from sordino.statistics.statistic import Norm, Record, Sensitivity, Statistic
+from sordino.table.clipping import Batch, Integers
+
+#: Quantiles are fractions with at most this denominator: scores and their sensitivity stay small integers.
+LARGEST_DENOMINATOR = 1000
+
+
+@dataclass(frozen=True)
+class RankScores(Statistic):
+    """Integer scores of candidates for a quantile of one real column; released only through a paid choice."""
+
+    column: str
+    candidates: tuple[float, ...]
+    quantile: Fraction = Fraction(1, 2)
+    unit = 1
+    largest_entry = 1
+
+    def __post_init__(self) -> None:
+        if not 0 < self.quantile < 1 or self.quantile.denominator > LARGEST_DENOMINATOR:
+            raise ParameterError(
+                f"quantile: must lie between 0 and 1 with at most {LARGEST_DENOMINATOR} parts. Got {self.quantile}."
+            )
+        if not self.candidates or any(a >= b for a, b in zip(self.candidates, self.candidates[1:], strict=False)):
+            raise ParameterError("quantile: candidates must be one or more rising numbers.")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The one column."""
+        return (self.column,)
+
+    @property
+    def size(self) -> int:
+        """A score per candidate."""
+        return len(self.candidates)
+
+    @property
+    def inner_size(self) -> int:
+        """Counts of records at and between candidates."""
+        return 2 * len(self.candidates) + 1
+
+    def _cells(self, batch: Batch) -> tuple[Integers, Integers]:
+        """Present records, and the cell of each: odd at a candidate, even between two."""
+        values = batch.numbers(self.column)
+        present = np.flatnonzero(~np.isnan(values))
+        points, values = np.array(self.candidates), values[present]
+        cells = np.searchsorted(points, values, side="left") + np.searchsorted(points, values, side="right")
+        return present, cells.astype(np.int64)
+
+    def record_maps(self, batch: Batch) -> Integers:
+        """A one in the record's cell."""
+        present, cells = self._cells(batch)
+        maps = np.zeros((len(batch), self.inner_size), dtype=np.int64)
+        maps[present, cells] = 1
+        return maps
+
+    def block_total(self, batch: Batch) -> Integers:
+        """Counts per cell."""
+        return np.bincount(self._cells(batch)[1], minlength=self.inner_size).astype(np.int64)
+
+    def finish(self, total: tuple[int, ...]) -> tuple[int, ...]:
+        """Scores from the counts below and above each candidate."""
+        part, whole = self.quantile.numerator, self.quantile.denominator
+        everything, below, scores = sum(total), 0, []
+        for index in range(self.size):
+            below += total[2 * index]
+            above = everything - below - total[2 * index + 1]
+            scores.append(-abs((whole - part) * below - part * above))
+            below += total[2 * index + 1]
+        return tuple(scores)
+
+    def score_sensitivity(self, neighbours: Neighbours) -> int:
+        """The largest change of any one score."""
+        part, whole = self.quantile.numerator, self.quantile.denominator
+        return max(part, whole - part) if neighbours == "add-remove" else whole
+
+    def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
+        """Of the counts, were they released: one cell, or two."""
+        moves = 1 if neighbours == "add-remove" else 2
+        return Sensitivity(moves, moves)
+
+    def witness(self, domain: Domain, neighbours: Neighbours, norm: Norm) -> tuple[Record, Record | None]:
+        """The two ends of the column."""
+        declared = domain.real(self.column)
+        return {self.column: declared.low}, None if neighbours == "add-remove" else {self.column: declared.high}
+
+    @property
+    def description(self) -> str:
+        """In words."""
+        return f"ranks of {self.size} candidates for the {self.quantile} quantile of {self.column}"
+
+
+def grid_candidates(declared: Real, count: int) -> tuple[float, ...]:
+    """Evenly spaced public candidates over a column's interval; whole numbers for an integer column."""
+    if isinstance(count, bool) or not isinstance(count, int) or not 2 <= count <= 2**16:
+        raise ParameterError(f"quantile: candidates must be a whole number from 2 to {2**16}. Got {count!r}.")
+    if declared.integer:
+        first, last = math.ceil(declared.low), math.floor(declared.high)
+        step = max(1, -(-(last - first) // (count - 1)))
+        return tuple(float(value) for value in range(first, last + 1, step))
+    return tuple(float(value) for value in np.linspace(declared.low, declared.high, count))

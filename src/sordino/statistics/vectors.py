@@ -1,0 +1,126 @@
+"""Record maps for real columns: coordinates in a box, or vectors in a ball; both end in integers.
+
+A map states what the accumulators need: its dimension, its grid, and bounds on the integer vector of a record
+and on the difference of two. Proofs: ``docs/proofs/grid.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from sordino.errors import ParameterError
+from sordino.statistics.statistic import GRID_STEPS
+from sordino.table.clipping import Batch, Flags, Floats
+
+#: Squared norms of grid vectors stay exact in float64 up to this dimension.
+LARGEST_DIMENSION = 2048
+
+
+class VectorMap(Protocol):
+    """A record's columns as a bounded integer vector."""
+
+    columns: tuple[str, ...]
+    steps: int
+
+    def vectors(self, batch: Batch) -> tuple[Floats, Flags | None]:
+        """Integers as floats, zero for records with a missing cell, and which records are whole."""
+        ...
+
+    def coarser(self) -> VectorMap | None:
+        """The same map on a grid half as fine."""
+        ...
+
+    @property
+    def in_ball(self) -> bool:
+        """Whether the Euclidean norm, not each coordinate, is at most ``steps``."""
+        ...
+
+
+@dataclass(frozen=True)
+class Box:
+    """Each column's interval is mapped to [-1, 1] and to an integer in [-steps, steps]."""
+
+    columns: tuple[str, ...]
+    steps: int = GRID_STEPS
+    in_ball = False
+
+    def __post_init__(self) -> None:
+        _check_columns(self.columns)
+
+    def vectors(self, batch: Batch) -> tuple[Floats, Flags | None]:
+        """Coordinates on the grid; zero for a record with a missing cell."""
+        return batch.on_grid(self.columns, self.steps)
+
+    def coarser(self) -> Box | None:
+        """The same box with half as many steps; at least 2^4 remain."""
+        return _halved(self)
+
+
+@dataclass(frozen=True)
+class Ball:
+    """The box's coordinates, moved by a public ``centre`` and pulled into a ball of public ``radius``.
+
+    Centre and radius are in the box's own units, in which every column runs from -1 to 1. The integer vector
+    has Euclidean norm at most ``steps``, checked in integers.
+    """
+
+    columns: tuple[str, ...]
+    radius: float = 1.0
+    centre: tuple[float, ...] | None = None
+    steps: int = GRID_STEPS
+    in_ball = True
+
+    def __post_init__(self) -> None:
+        _check_columns(self.columns)
+        if not 0 < self.radius < math.inf:
+            raise ParameterError(f"Ball: radius must be a positive number. Got {self.radius}.")
+        if self.centre is not None and len(self.centre) != len(self.columns):
+            raise ParameterError(f"Ball: centre needs {len(self.columns)} coordinates. Got {len(self.centre)}.")
+        if self.centre is not None and not all(-1 <= place <= 1 for place in self.centre):
+            raise ParameterError("Ball: centre must lie in the box, each coordinate in [-1, 1].")
+
+    def vectors(self, batch: Batch) -> tuple[Floats, Flags | None]:
+        """Project in exact integers, round, and shrink by one step while the integer norm is above the bound."""
+        placed, whole = batch.on_grid(self.columns, GRID_STEPS)
+        if self.centre is not None:
+            placed = placed - np.rint(np.array(self.centre) * GRID_STEPS)
+        norms = np.sqrt(_squared_norms(placed))
+        reach = self.steps - math.ceil(math.sqrt(len(self.columns)) / 2)
+        factors = reach / np.maximum(norms, self.radius * GRID_STEPS)
+        vectors = np.rint(placed * factors[:, None])
+        if whole is not None:
+            vectors[~whole] = 0.0
+        return _inside(vectors, self.steps), whole
+
+    def coarser(self) -> Ball | None:
+        """The same ball with half as many steps; at least 2^4 remain."""
+        return _halved(self)
+
+
+def _inside(vectors: Floats, steps: int) -> Floats:
+    """Pull vectors whose integer norm exceeds the bound one step towards zero until none does."""
+    while (beyond := _squared_norms(vectors) > float(steps) ** 2).any():
+        vectors[beyond] -= np.sign(vectors[beyond])
+    return vectors
+
+
+def _squared_norms(vectors: Floats) -> Floats:
+    """Exact: integers below 2^22 in at most 2^11 dimensions."""
+    norms: Floats = np.einsum("ij,ij->i", vectors, vectors)
+    return norms
+
+
+def _check_columns(columns: tuple[str, ...]) -> None:
+    if not 0 < len(columns) <= LARGEST_DIMENSION or len(set(columns)) < len(columns):
+        raise ParameterError(f"statistic: needs 1 to {LARGEST_DIMENSION} distinct columns. Got {len(columns)}.")
+
+
+Map = TypeVar("Map", Box, Ball)
+
+
+def _halved(vector_map: Map) -> Map | None:
+    return replace(vector_map, steps=vector_map.steps // 2) if vector_map.steps > 2**4 else None

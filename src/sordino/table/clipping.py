@@ -1,0 +1,218 @@
+"""Clipped batches: what a statistic sees of a block of rows.
+
+Everything here is a function of one record and of the public domain: element-wise arithmetic only, no
+reduction over rows decides a value. So a record looks the same in any batch, order, format or engine.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Union
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sordino.domain import Category, Domain, Real
+from sordino.errors import TableError
+from sordino.table.source import Block, is_text
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+Integers = np.ndarray[Any, np.dtype[np.int64]]
+Flags = np.ndarray[Any, np.dtype[np.bool_]]
+
+#: Rows for which column constants are repeated.
+_TILE = 8192
+
+
+Batch = Union["ClippedBatch", "ChosenRows"]
+
+
+class ClippedBatch:
+    """Rows of one block, clipped to the domain, on demand and once per use."""
+
+    def __init__(self, domain: Domain, block: Block) -> None:
+        self.domain = domain
+        self._block = block
+        self._grids: dict[tuple[tuple[str, ...], int], tuple[Floats, Flags | None]] = {}
+        self._codes: dict[str, Integers] = {}
+
+    def __len__(self) -> int:
+        return len(self._block)
+
+    def on_grid(self, columns: tuple[str, ...], steps: int) -> tuple[Floats, Flags | None]:
+        """Integers in [-steps, steps], as floats, and a flag per record that is whole (None: all are).
+
+        A record with a missing cell in these columns is a row of zeros.
+        """
+        key = (columns, steps)
+        if key not in self._grids:
+            self._grids[key] = self._quantised(columns, steps)
+        return self._grids[key]
+
+    def numbers(self, column: str) -> Floats:
+        """One real column clipped to its bounds; NaN where the record has no value."""
+        declared = self.domain.real(column)
+        values = self._raw((column,))[:, 0]
+        return np.clip(values, declared.low, declared.high)
+
+    def codes(self, column: str) -> Integers:
+        """Positions in the declared list of values; -1 where the record has none."""
+        if column not in self._codes:
+            self._codes[column] = _encoded(column, self.domain.category(column), self._block.column(column))
+        return self._codes[column]
+
+    def _raw(self, columns: tuple[str, ...]) -> Floats:
+        values = self._block.matrix(columns)
+        for position, name in enumerate(columns):
+            declared = self.domain.real(name)
+            if declared.missing != "drop":
+                values = _with_missing_rule(values, position, name, declared)
+        return values
+
+    def _quantised(self, columns: tuple[str, ...], steps: int) -> tuple[Floats, Flags | None]:
+        values = self._raw(columns)
+        declared = tuple(self.domain.real(name) for name in columns)
+        middles, factors = _affine(declared, steps)
+        if values.flags.c_contiguous and len(columns) > 1 and len(values) <= _TILE:
+            middles, factors = (each[: len(values)] for each in _tiled(declared, steps))
+        grid = np.subtract(values, middles)
+        np.multiply(grid, factors, out=grid)
+        np.clip(grid, -steps, steps, out=grid)
+        np.rint(grid, out=grid)
+        if not np.isnan(grid.sum()):
+            return grid, None
+        whole: Flags = np.logical_not(np.isnan(grid).any(axis=1))
+        grid[~whole] = 0.0
+        return grid, whole
+
+
+class ChosenRows:
+    """Some records of a clipped batch, seen as a batch of their own."""
+
+    def __init__(self, batch: Batch, chosen: Integers) -> None:
+        self.domain: Domain = batch.domain
+        self._batch = batch
+        self._chosen = chosen
+
+    def __len__(self) -> int:
+        return len(self._chosen)
+
+    def on_grid(self, columns: tuple[str, ...], steps: int) -> tuple[Floats, Flags | None]:
+        """As ``ClippedBatch.on_grid``, for the chosen records."""
+        grid, whole = self._batch.on_grid(columns, steps)
+        return grid[self._chosen], None if whole is None else whole[self._chosen]
+
+    def numbers(self, column: str) -> Floats:
+        """As ``ClippedBatch.numbers``, for the chosen records."""
+        return self._batch.numbers(column)[self._chosen]
+
+    def codes(self, column: str) -> Integers:
+        """As ``ClippedBatch.codes``, for the chosen records."""
+        return self._batch.codes(column)[self._chosen]
+
+
+@lru_cache(maxsize=256)
+def _affine(columns: tuple[Real, ...], steps: int) -> tuple[Floats, Floats]:
+    """Middle, and grid steps per unit, of each column: public numbers."""
+    return (
+        np.array([column.middle for column in columns]),
+        np.array([steps / column.half_width for column in columns]),
+    )
+
+
+@lru_cache(maxsize=8)
+def _tiled(columns: tuple[Real, ...], steps: int) -> tuple[Floats, Floats]:
+    """The same, repeated for every row of a block: numpy sweeps equal shapes faster than it broadcasts."""
+    middles, factors = _affine(columns, steps)
+    return np.tile(middles, (_TILE, 1)), np.tile(factors, (_TILE, 1))
+
+
+def _with_missing_rule(values: Floats, position: int, name: str, declared: Real) -> Floats:
+    """Refuse or replace missing cells of one column."""
+    absent = np.isnan(values[:, position])
+    if not absent.any():
+        return values
+    if declared.missing == "reject":
+        raise _incomplete(name)
+    filled = values.copy(order="K")
+    filled[absent, position] = declared.missing
+    return filled
+
+
+def _incomplete(name: str) -> TableError:
+    return TableError(
+        f"table: column {name!r} is declared complete (missing='reject') but is not. "
+        "Declare missing='drop' or a replacement."
+    )
+
+
+def _encoded(name: str, declared: Category, column: pa.Array) -> Integers:
+    """Codes of one column by the declared list and its rules for unknown and missing cells."""
+    if pa.types.is_dictionary(column.type):
+        return _encoded_dictionary(name, declared, column)
+    codes = _positions(declared, column)
+    absent = column.is_null(nan_is_null=True)
+    return _with_category_rules(name, declared, codes, absent)
+
+
+def _encoded_dictionary(name: str, declared: Category, column: pa.DictionaryArray) -> Integers:
+    """Look the distinct values up once, then follow the indices."""
+    table = np.append(_encoded_values(declared, column.dictionary), np.int64(-2))
+    indices = column.indices
+    if column.null_count:
+        indices = indices.fill_null(len(table) - 1)
+    codes: Integers = table[indices.to_numpy(zero_copy_only=False)]
+    if declared.missing == "reject" or declared.replacement is not None:
+        return _replaced_missing(name, declared, codes)
+    return np.maximum(codes, -1) if column.null_count else codes
+
+
+def _encoded_values(declared: Category, values: pa.Array) -> Integers:
+    """Codes of distinct values: unknown ones follow ``other``, absent ones are marked by -2."""
+    codes = _positions(declared, values)
+    codes[(codes < 0)] = -1 if declared.other is None else declared.values.index(declared.other)
+    if values.null_count:
+        codes[values.is_null().to_numpy(zero_copy_only=False)] = -2
+    return codes
+
+
+def _with_category_rules(name: str, declared: Category, codes: Integers, absent: pa.Array) -> Integers:
+    if declared.other is not None:
+        codes[codes < 0] = declared.values.index(declared.other)
+    gone = absent.to_numpy(zero_copy_only=False)
+    codes[gone] = -2
+    return _replaced_missing(name, declared, codes)
+
+
+def _replaced_missing(name: str, declared: Category, codes: Integers) -> Integers:
+    """Apply the rule for missing cells; an unknown value without ``other`` counts as missing."""
+    missing = codes < 0
+    if not missing.any():
+        return codes
+    if declared.missing == "reject":
+        raise _incomplete(name)
+    codes[missing] = -1 if declared.replacement is None else declared.values.index(declared.replacement)
+    return codes
+
+
+def _positions(declared: Category, column: pa.Array) -> Integers:
+    """Index of each cell in the declared list, -1 where it is not listed; decided cell by cell."""
+    if is_text(column.type):
+        wanted = pa.array([_as_text(value) for value in declared.values], pa.large_string())
+        cells = pc.ascii_trim_whitespace(column.cast(pa.large_string()))
+        if isinstance(declared.values[0], bool):
+            cells = pc.ascii_lower(cells)
+        found = pc.index_in(cells, value_set=wanted)
+    elif isinstance(declared.values[0], str):
+        return np.full(len(column), -1, dtype=np.int64)
+    else:
+        wanted = pa.array([float(value) for value in declared.values])
+        cells = column.cast(pa.int8()) if pa.types.is_boolean(column.type) else column
+        found = pc.index_in(cells.cast(pa.float64(), safe=False), value_set=wanted)
+    positions: Integers = found.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    return positions
+
+
+def _as_text(value: str | int | bool) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value).strip()

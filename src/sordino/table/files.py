@@ -1,0 +1,178 @@
+"""Tables in files: Parquet, CSV and Feather, one file or a glob, streamed and never loaded whole.
+
+CSV cells are read as text, whatever they look like: a sniffed type would let one odd cell change how every
+other record is read. Rows that do not have the header's shape are passed over, as records that contribute zero.
+"""
+
+from __future__ import annotations
+
+import csv
+import glob
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet
+
+from sordino.errors import TableError
+from sordino.table.source import ArrowBlock, Kind, Source, UnreadBlock, kind_of, require_columns
+
+T = TypeVar("T")
+
+_ROWS_PER_BLOCK = 65_536
+
+#: DuckDB's own buffers; the rest of a pass needs a few blocks per thread.
+_MEMORY_LIMIT = "256MB"
+
+
+class ParquetSource(Source):
+    """Parquet files, streamed by DuckDB."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self._paths = list(paths)
+        self.name = Path(paths[0]).stem
+        self._kinds, self._size = _attempt("Parquet", paths, lambda: _parquet_facts(paths))
+
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        """Kinds by the stored types."""
+        return self._kinds
+
+    def blocks(self, columns: Sequence[str]) -> Iterator[UnreadBlock]:
+        """Batches as DuckDB decodes them, in no fixed order."""
+        require_columns(self.name, self._kinds, columns)
+        query = f"SELECT {_quoted(columns)} FROM read_parquet(?, hive_partitioning=false)"
+        yield from _stream_duckdb(query, self._paths)
+
+    def size_hint(self) -> int:
+        """Number of rows, from the files' footers."""
+        return self._size
+
+
+class CsvSource(Source):
+    """CSV files with a header line; every cell is text until the domain says what it is."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self._paths = list(paths)
+        self.name = Path(paths[0]).stem
+        self._names = _attempt("CSV", paths, lambda: _csv_header(paths))
+
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        """A CSV file has names only."""
+        return dict.fromkeys(self._names, "untyped")
+
+    def blocks(self, columns: Sequence[str]) -> Iterator[UnreadBlock]:
+        """Batches of text columns."""
+        require_columns(self.name, self.kinds, columns)
+        declared = ", ".join(f"{_literal(name)}: 'VARCHAR'" for name in self._names)
+        query = (
+            f"SELECT {_quoted(columns)} FROM read_csv(?, auto_detect=false, header=true, delim=',', quote='\"', "
+            f"escape='\"', nullstr='', strict_mode=false, ignore_errors=true, null_padding=true, "
+            f"columns={{{declared}}})"
+        )
+        yield from _stream_duckdb(query, self._paths)
+
+
+class FeatherSource(Source):
+    """Feather (Arrow IPC) files, read batch by batch from a memory map."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self._paths = list(paths)
+        self.name = Path(paths[0]).stem
+        self._schema = _attempt("Feather", paths, lambda: _open_feather(paths[0], None).schema)
+
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        """Kinds by the stored types."""
+        return {field.name: kind_of(field.type) for field in self._schema}
+
+    def blocks(self, columns: Sequence[str]) -> Iterator[UnreadBlock]:
+        """Record batches of the files, as they were written."""
+        require_columns(self.name, self.kinds, columns)
+        for path in self._paths:
+            reader = _open_feather(path, [self._schema.get_field_index(name) for name in columns])
+            for index in range(reader.num_record_batches):
+                yield partial(ArrowBlock, reader.get_batch(index))
+
+
+_BY_SUFFIX: dict[str, Callable[[Sequence[str]], Source]] = {
+    ".parquet": ParquetSource,
+    ".pq": ParquetSource,
+    ".csv": CsvSource,
+    ".feather": FeatherSource,
+    ".arrow": FeatherSource,
+}
+
+
+def open_files(path: str | Path) -> Source:
+    """The source for a path or a glob, by its ending."""
+    text = str(path)
+    paths = sorted(glob.glob(text)) if glob.has_magic(text) and not Path(text).exists() else [text]
+    if not paths or not Path(paths[0]).is_file():
+        raise TableError(f"table: no file matches {text!r}.")
+    suffix = Path(paths[0]).suffix.lower()
+    if suffix not in _BY_SUFFIX or any(Path(each).suffix.lower() != suffix for each in paths):
+        known = " ".join(sorted(_BY_SUFFIX))
+        raise TableError(f"table: {text!r} must end in one of {known}, the same for every file.")
+    return _BY_SUFFIX[suffix](paths)
+
+
+def _attempt(what: str, paths: Sequence[str], read: Callable[[], T]) -> T:
+    """Run a reader; replace its error, which may quote a cell, by one that names the file only."""
+    failed = ""
+    try:
+        return read()
+    except TableError:
+        raise
+    except Exception as error:  # whatever the reader raises, only its type is kept
+        failed = type(error).__name__
+    raise TableError(
+        f"table: {paths[0]!r} cannot be read as {what} ({failed}). It may be cut short or of another format."
+    )
+
+
+def _parquet_facts(paths: Sequence[str]) -> tuple[dict[str, Kind], int]:
+    schema = pyarrow.parquet.read_schema(paths[0])
+    rows = sum(pyarrow.parquet.read_metadata(path).num_rows for path in paths)
+    return {field.name: kind_of(field.type) for field in schema}, rows
+
+
+def _csv_header(paths: Sequence[str]) -> tuple[str, ...]:
+    headers = set()
+    for path in paths:
+        with Path(path).open(newline="", encoding="utf-8-sig") as file:
+            headers.add(tuple(name.strip() for name in next(csv.reader(file), ())))
+    names = headers.pop()
+    if headers or not names or len(set(names)) != len(names):
+        raise TableError(
+            f"table: {paths[0]!r} needs a first line with one distinct name per column, the same in every file."
+        )
+    return names
+
+
+def _open_feather(path: str, fields: list[int] | None) -> pa.RecordBatchFileReader:
+    return pa.ipc.open_file(pa.memory_map(path), options=pa.ipc.IpcReadOptions(included_fields=fields))
+
+
+def _stream_duckdb(query: str, paths: Sequence[str]) -> Iterator[UnreadBlock]:
+    settings: dict[str, str | bool | int | float | list[str]] = {
+        "memory_limit": _MEMORY_LIMIT,
+        "preserve_insertion_order": False,
+    }
+    with duckdb.connect(config=settings) as connection:
+        connection.execute("SET enable_progress_bar = false")  # in a shell it would go to standard output
+        relation = connection.sql(query, params=[list(paths)])  # a relation streams; ``execute`` would hold it all
+        for batch in relation.to_arrow_reader(_ROWS_PER_BLOCK):
+            yield partial(ArrowBlock, batch)
+
+
+def _quoted(columns: Sequence[str]) -> str:
+    return ", ".join('"' + name.replace('"', '""') + '"' for name in columns)
+
+
+def _literal(name: str) -> str:
+    return "'" + name.replace("'", "''") + "'"

@@ -1,0 +1,130 @@
+"""Tables in memory: numpy arrays, and everything that speaks the Arrow C stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sordino.errors import TableError
+from sordino.table.source import ArrowBlock, Kind, Source, UnreadBlock, kind_of, require_columns
+
+_ROWS_PER_BLOCK = 65_536
+
+
+class MatrixBlock:
+    """Rows of a two-dimensional numpy array, read in place."""
+
+    def __init__(self, values: np.ndarray[Any, Any], names: Sequence[str]) -> None:
+        self._values = values
+        self._names = names
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def slice(self, start: int, length: int) -> MatrixBlock:
+        """A run of rows, without a copy."""
+        return MatrixBlock(self._values[start : start + length], self._names)
+
+    def column(self, name: str) -> pa.Array:
+        """One column as stored."""
+        return pa.array(np.ascontiguousarray(self._values[:, self._names.index(name)]))
+
+    def matrix(self, names: Sequence[str]) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """The array itself when all its columns are asked for in order; else the chosen columns."""
+        if list(names) == list(self._names):
+            chosen = self._values
+        else:
+            chosen = self._values[:, [self._names.index(name) for name in names]]
+        return chosen.astype(np.float64, copy=False)
+
+
+class MatrixSource(Source):
+    """A two-dimensional numpy array with column names."""
+
+    def __init__(self, values: np.ndarray[Any, Any], columns: Sequence[str]) -> None:
+        if values.ndim != 2 or values.dtype.kind not in "fiub":
+            raise TableError(
+                "numpy table: must be a two-dimensional array of numbers. "
+                f"Got {values.ndim} dimensions of {values.dtype}. Use a frame for text."
+            )
+        if len(columns) != values.shape[1] or len(set(columns)) != len(columns):
+            raise TableError(
+                f"numpy table: columns must name each of the {values.shape[1]} columns once. Got {len(columns)} names."
+            )
+        self._values = values
+        self._names = tuple(map(str, columns))
+
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        """Every column of an array is a number; codes may be declared as categories."""
+        return dict.fromkeys(self._names, "number")
+
+    def blocks(self, columns: Sequence[str]) -> Iterator[UnreadBlock]:
+        """Views of the array."""
+        require_columns("numpy table", self.kinds, columns)
+        for start in range(0, len(self._values), _ROWS_PER_BLOCK):
+            yield partial(MatrixBlock, self._values[start : start + _ROWS_PER_BLOCK], self._names)
+
+    def size_hint(self) -> int:
+        """Number of rows."""
+        return len(self._values)
+
+
+class StreamSource(Source):
+    """Anything with ``__arrow_c_stream__`` that starts a new stream each time it is asked."""
+
+    def __init__(self, data: Any) -> None:
+        if isinstance(data, pa.RecordBatchReader):
+            data = data.read_all()  # a reader can be read once only, and a table must be read again
+        self._data = data
+        self._loose = _loose_columns(data)
+        self._kinds: dict[str, Kind] = {
+            field.name: "untyped" if field.name in self._loose else kind_of(field.type)
+            for field in self._stream(()).schema
+        }
+
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        """Kinds by the stored Arrow types."""
+        return self._kinds
+
+    def blocks(self, columns: Sequence[str]) -> Iterator[UnreadBlock]:
+        """Record batches of the stream."""
+        require_columns("table", self._kinds, columns)
+        for batch in self._stream(columns):
+            yield partial(ArrowBlock, batch)
+
+    def _stream(self, columns: Sequence[str]) -> pa.RecordBatchReader:
+        narrowed, failed = self._data, ""
+        try:
+            narrowed = _narrowed(self._data, list(columns)) if columns else self._data
+            if self._loose:
+                narrowed = narrowed.astype({name: "string" for name in self._loose if name in narrowed})
+            reader = pa.RecordBatchReader.from_stream(narrowed)
+        except Exception as error:  # another library's message may hold a cell; only its type is kept
+            failed = type(error).__name__
+        if failed:
+            raise TableError(
+                f"table: the frame cannot be read as Arrow columns ({failed}). Give every column one type."
+            )
+        return reader
+
+
+def _loose_columns(data: Any) -> set[str]:
+    """pandas columns of arbitrary objects: their type would be guessed from the rows, so each cell is read as text."""
+    if not type(data).__module__.startswith("pandas"):
+        return set()
+    return {name for name, dtype in data.dtypes.items() if str(dtype) == "object"}
+
+
+def _narrowed(data: Any, columns: list[str]) -> Any:
+    """Only the asked columns, where the frame can leave the others out cheaply."""
+    if isinstance(data, pa.Table):
+        return data.select(columns)
+    if hasattr(data, "columns") and hasattr(data, "__getitem__") and not hasattr(data, "fetchall"):
+        return data[columns]
+    return data
