@@ -14,17 +14,21 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import BaseEstimator, clone
 
 from sordino.cost import Cost, rho_within
 from sordino.errors import BudgetError, LedgerError, ParameterError, SordinoError
 from sordino.privacy import ledger as ledger_module
 from sordino.privacy.ledger import Budget, Ledger, Spent, budget_of, placed, plus
+from sordino.privacy.ledger_file import LedgerFile, State
 
 TENTH = Fraction(1, 10)
 Opener = Callable[..., Ledger]
@@ -44,6 +48,13 @@ def accepted(ledger: Ledger, costs: Sequence[Cost]) -> list[Cost]:
             continue
         taken.append(cost)
     return taken
+
+
+class Holder(BaseEstimator):  # type: ignore[misc]
+    """An estimator that is given a ledger; cross-validation clones it."""
+
+    def __init__(self, ledger: Ledger | None = None) -> None:
+        self.ledger = ledger
 
 
 @pytest.fixture(params=["memory", "disk"])
@@ -129,7 +140,7 @@ def test_twin_a_ledger_that_refunds_is_caught(opened: Opener) -> None:
     class Refunding(Ledger):
         def charge(self, costs: Sequence[ledger_module.Request]) -> list[int]:
             numbers = super().charge(costs)
-            self._store.update(lambda state: (ledger_module.replace(state, spent=Spent()), ()))
+            self._store.update(lambda state: (replace(state, spent=Spent()), ()))
             return numbers
 
     ledger = Refunding._over(honest._store)
@@ -142,7 +153,7 @@ def test_twin_a_ledger_that_refunds_is_caught(opened: Opener) -> None:
 
 def test_the_lanes_are_fixed_by_the_budget() -> None:
     ledger = Ledger(epsilon=3, delta=1e-6, pure=1)
-    assert (ledger.epsilon, ledger.delta, ledger.pure) == (3, Fraction(1, 10**6), 1)
+    assert (ledger.epsilon, ledger.delta, ledger.pure) == (Fraction(3), Fraction(1, 10**6), Fraction(1))
     assert ledger.rho == rho_within(Fraction(2), Fraction(1, 10**6))
     assert Ledger(epsilon=3).rho == 0
     assert Ledger(epsilon=3).pure == Ledger(epsilon=3, pure=3).pure == 3
@@ -429,7 +440,7 @@ def test_entries_say_who_and_when(opened: Opener, monkeypatch: pytest.MonkeyPatc
     ledger = opened(epsilon=1)
     monkeypatch.setattr("getpass.getuser", lambda: "ada")
     pay(ledger, Cost.pure(TENTH))
-    monkeypatch.setattr("getpass.getuser", lambda: {}["no such user"])
+    monkeypatch.setattr("getpass.getuser", lambda: dict[str, str]()["no such user"])
     pay(ledger, Cost.pure(TENTH))
     assert [entry.who for entry in ledger.entries()] == ["ada", "unknown"]
     assert all(entry.when.endswith("+00:00") for entry in ledger.entries())
@@ -457,13 +468,7 @@ def test_a_copy_is_the_same_ledger(opened: Opener) -> None:
     ledger = opened(epsilon=1)
     assert copy.copy(ledger) is ledger
     assert copy.deepcopy({"ledger": ledger})["ledger"] is ledger
-    sklearn_base = pytest.importorskip("sklearn.base")
-
-    class Estimator(sklearn_base.BaseEstimator):  # type: ignore[misc]
-        def __init__(self, ledger: Ledger | None = None) -> None:
-            self.ledger = ledger
-
-    assert sklearn_base.clone(Estimator(ledger)).ledger is ledger
+    assert clone(Holder(ledger)).ledger is ledger
 
 
 def test_twin_a_copied_budget_would_be_spent_twice() -> None:
@@ -642,6 +647,29 @@ def test_another_journal_mode_is_put_right_before_a_charge(path: Path) -> None:
     assert [each.name for each in path.parent.iterdir()] == [path.name]
 
 
+def settings_at_each_commit(call: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
+    """``synchronous`` and ``journal_mode`` of every connection that commits during a call."""
+    found: list[tuple[object, ...]] = []
+
+    class Watched(sqlite3.Connection):
+        def execute(self, statement: str, *values: Any) -> sqlite3.Cursor:
+            if statement == "COMMIT":
+                names = ("synchronous", "journal_mode")
+                found.append(tuple(super(Watched, self).execute(f"PRAGMA {name}").fetchall()[0][0] for name in names))
+            return super().execute(statement, *values)
+
+    original = sqlite3.connect
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite3, "connect", lambda *args, **options: original(*args, factory=Watched, **options))
+        call()
+    return found
+
+
+def test_every_charge_is_synced_to_the_disk_with_its_folder(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = Ledger.open(path)
+    assert settings_at_each_commit(lambda: pay(ledger, Cost.pure(TENTH)), monkeypatch) == [(3, "delete")]
+
+
 @pytest.fixture
 def shared_folder() -> Iterator[Path]:
     """A folder that every user may enter (pytest's own are closed to others)."""
@@ -714,7 +742,7 @@ def test_a_writable_file_in_a_read_only_folder_can_be_looked_at_and_not_charged(
 def reseal(connection: sqlite3.Connection) -> None:
     """A careful forger also rewrites the seal of the row he changed."""
     row = connection.execute("SELECT * FROM ledger").fetchall()[0]
-    seal = ledger_module.State.from_row(row[1:-1]).seal
+    seal = State.from_row(row[1:-1]).seal
     connection.execute("UPDATE ledger SET seal = ?", (seal,))
 
 
@@ -759,7 +787,7 @@ def test_verify_finds_what_was_changed_by_hand(path: Path, forgery: str, careful
     if careful and "ledger SET" in statement and "1/0" not in statement:
         reseal(connection)
     connection.close()
-    verdict = Ledger._over(ledger_module.LedgerFile(str(path))).verify()
+    verdict = Ledger._over(LedgerFile(str(path))).verify()
     assert any(finding in problem for problem in verdict), verdict
     assert all("\n" not in problem for problem in verdict)
 

@@ -17,6 +17,9 @@ from sordino.errors import ParameterError
 
 Amount = int | float | str | Decimal | Fraction
 
+#: What a user may spend lies within this factor of one, so that every float made of it is ordinary.
+LARGEST_AMOUNT = 10**300
+
 #: Slack, in log δ, that covers the rounding of every float in the conversion several times over.
 LOG_DELTA_SLACK = 1e-9
 
@@ -54,6 +57,9 @@ class Cost:
         """What a user's (ε, δ) buys: pure ε when δ is 0, else the largest ρ that implies (ε, δ)."""
         exact_delta = probability("delta", delta)
         cost = cls.pure(epsilon)
+        for name, amount in (("epsilon", cost.epsilon), ("delta", exact_delta)):
+            if amount and not 1 <= amount * LARGEST_AMOUNT <= LARGEST_AMOUNT**2:
+                raise ParameterError(f"{name}: must be at least 1e-300 and at most 1e300 in size.")
         if exact_delta == 0 or cost.infinite:
             return cost
         rho = rho_within(cost.epsilon, exact_delta)
@@ -67,7 +73,7 @@ class Cost:
     @property
     def as_rho(self) -> Fraction:
         """What the release costs in a ρ lane: ε²/2 for a pure one (Bun and Steinke 2016, Proposition 1.4)."""
-        return self.epsilon * self.epsilon / 2 if self.is_pure else self.rho
+        return self.epsilon * self.epsilon / 2 + self.rho
 
     def share(self, part: Fraction) -> Cost:
         """A part of this cost; parts that add up to one cost the whole."""
@@ -109,7 +115,7 @@ def exact(name: str, value: Amount) -> Fraction:
     Fraction(1, 10)
     """
     item = getattr(value, "item", None)
-    plain = item() if callable(item) else value
+    plain = item() if callable(item) and getattr(value, "shape", ()) == () else value  # one number of numpy
     if isinstance(plain, bool) or not isinstance(plain, int | float | str | Decimal | Fraction):
         raise ParameterError(f"{name}: must be a number. Got {type(value).__name__}.")
     try:
@@ -140,8 +146,11 @@ def readable(value: Fraction) -> str:
 
 
 def up_to_float(value: Fraction) -> float:
-    """The smallest float that is not below the fraction: noise scales are rounded up."""
-    nearest = float(value)
+    """The smallest float that is not below the fraction: noise scales are rounded up. Infinite beyond all floats."""
+    try:
+        nearest = float(value)
+    except OverflowError:
+        return math.inf
     return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
 
 

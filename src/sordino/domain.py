@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, SupportsFloat, cast
@@ -19,6 +20,9 @@ CategoryValue = str | int | bool
 
 #: Bounds beyond this are refused: half-widths and their reciprocals must stay ordinary floats.
 LARGEST_BOUND = 1e100
+
+#: Whole numbers as categories are compared as floats, which tell them apart up to here.
+LARGEST_WHOLE = 2**53
 
 _UNFILLED = "fill in"
 
@@ -47,6 +51,8 @@ class Real:
             raise DomainError(f"Real: low must be below high. Got {self.low:g} and {self.high:g}.")
         if self.half_width < 1 / LARGEST_BOUND:
             raise DomainError(f"Real: the bounds must be at least {2 / LARGEST_BOUND:g} apart.")
+        if not isinstance(self.integer, bool):
+            raise DomainError(f"Real: integer must be true or false. Got {self.integer!r}.")
         if isinstance(self.missing, str):
             if self.missing not in ("drop", "reject"):
                 raise DomainError(f"Real: missing must be 'drop', 'reject' or a number. Got {self.missing!r}.")
@@ -263,18 +269,20 @@ def _commented(lines: str) -> str:
 
 
 def _bound(name: str, value: object) -> float:
-    if value == _UNFILLED:
+    if isinstance(value, str) and value == _UNFILLED:
         raise DomainError(f"Real: {name} is not filled in yet. Write {name} = NUMBER.")
     if isinstance(value, bool) or not isinstance(value, SupportsFloat):
         raise DomainError(f"Real: {name} must be a number. Got {type(value).__name__}.")
-    number = float(value)
+    number = math.nan
+    with suppress(OverflowError, ValueError):  # an integer beyond floats, a decimal that signals
+        number = float(value)
     if math.isnan(number) or abs(number) > LARGEST_BOUND:
         raise DomainError(f"Real: {name} must be a finite number of at most {LARGEST_BOUND:g} in size. Got {number:g}.")
     return number
 
 
 def _category_values(values: object) -> tuple[CategoryValue, ...]:
-    if values == _UNFILLED:
+    if isinstance(values, str) and values == _UNFILLED:
         raise DomainError('Category: values are not filled in yet. Write values = ["first", "second"].')
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise DomainError("Category: values must be a list. Write Category(['first', 'second']).")
@@ -293,6 +301,8 @@ def _plain(value: object) -> CategoryValue:
     plain = item() if callable(item) else value
     if not isinstance(plain, str | int | bool):
         raise DomainError(f"Category: a value must be text, a whole number or true/false. Got {type(value).__name__}.")
+    if isinstance(plain, int) and abs(plain) > LARGEST_WHOLE:
+        raise DomainError(f"Category: whole numbers may have at most 53 bits. Got {plain}. Declare them as text.")
     return plain
 
 
@@ -317,7 +327,7 @@ def _column_from_dict(name: str, entry: object) -> Column:
     options = dict(entry)
     kind = options.pop("kind", None)
     allowed = {"real": {"low", "high", "missing", "integer"}, "category": {"values", "missing", "replacement", "other"}}
-    if kind not in allowed:
+    if not isinstance(kind, str) or kind not in allowed:
         raise DomainError(f'Domain: column {name!r} needs kind = "real" or "category". Got {kind!r}.')
     _refuse_unknown_keys(f"Domain: column {name!r}", options, allowed[kind])
     required = {"real": ("low", "high"), "category": ("values",)}[kind]

@@ -13,8 +13,11 @@ from fractions import Fraction
 from statistics import NormalDist
 from typing import Any, Protocol
 
-from sordino.cost import Cost, readable
+from sordino.cost import Cost
 from sordino.errors import ParameterError
+
+#: Nearer to certainty a level would round to it.
+LARGEST_LEVEL = 1 - 1e-9
 
 #: Below this scale the tail of a discrete Gaussian is summed; above it the continuous quantile, rounded up, covers.
 SUMMED_GAUSSIAN_SCALE = 100.0
@@ -82,14 +85,14 @@ class DiscreteGaussian:
         """Summed for small scales; the rounded-up continuous quantile for large ones."""
         checked_level(level)
         if self.scale >= SUMMED_GAUSSIAN_SCALE:
-            return math.ceil(self.scale * NormalDist().inv_cdf((1 + level) / 2))
+            return math.ceil(self.scale * -NormalDist().inv_cdf((1 - level) / 2))
         masses = self._masses()
-        goal, inside = level * self._norm(masses), 0.0
-        for k, mass in enumerate(masses):
-            inside += mass if k == 0 else 2 * mass
-            if inside >= goal:
+        allowed, outside = (1 - level) * self._norm(masses), 0.0
+        for k in range(len(masses) - 1, 0, -1):  # from the tail, where a float keeps every digit
+            outside += 2 * masses[k]
+            if outside > allowed:
                 return k
-        return len(masses)
+        return 0
 
     def _masses(self) -> list[float]:
         reach = math.ceil(12 * self.scale) + 2
@@ -267,6 +270,7 @@ class Release:
     receipt: Receipt
     make_interval: IntervalMaker = field(repr=False, compare=False)
     labels: tuple[Any, ...] | None = None
+    columns: tuple[str, ...] = ()
 
     def interval(self, level: float = 0.95, **options: Any) -> Interval:
         """Ends that hold the exact answer on the clipped table with probability at least ``level``."""
@@ -303,11 +307,6 @@ def to_plain(value: Any) -> Any:
 
 def checked_level(level: float) -> float:
     """A confidence level strictly between 0 and 1."""
-    if not (isinstance(level, int | float) and 0 < level < 1):
-        raise ParameterError(f"interval: level must lie between 0 and 1. Got {level}.")
+    if not (isinstance(level, int | float) and 0 < level <= LARGEST_LEVEL):
+        raise ParameterError(f"interval: level must lie above 0 and be at most 1 - 1e-9. Got {level}.")
     return float(level)
-
-
-def spent_text(epsilon: Fraction, rho: Fraction) -> str:
-    """Both lanes of a budget in words."""
-    return f"epsilon={readable(epsilon)}, rho={readable(rho)}"

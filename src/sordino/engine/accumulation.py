@@ -68,8 +68,9 @@ class Accumulation:
         self.exact_rows += len(block)
         for start in range(0, len(block), self._block_rows):
             batch = ClippedBatch(self._domain, block.slice(start, self._block_rows))
-            for statistic, exact_sum in zip(self._statistics, self._sums, strict=True):
-                exact_sum.add(statistic.block_total(batch))
+            with np.errstate(all="ignore"):  # a warning about a huge cell would tell of it
+                for statistic, exact_sum in zip(self._statistics, self._sums, strict=True):
+                    exact_sum.add(statistic.block_total(batch))
 
     def merge(self, exact_rows: int, exact_values: Sequence[Sequence[int]]) -> None:
         """Add what another accumulation of the same statistics has seen."""

@@ -41,8 +41,12 @@ def accumulate(
         feed.drain_into(accumulations[0])
         return accumulations[0]
     with _blas_on_one_thread(), ThreadPoolExecutor(workers) as pool:
-        for finished in [pool.submit(feed.drain_into, accumulation) for accumulation in accumulations]:
-            finished.result()
+        try:
+            for finished in [pool.submit(feed.drain_into, accumulation) for accumulation in accumulations]:
+                finished.result()
+        except BaseException:  # Ctrl-C reaches this thread alone; the others must not read on to the end
+            feed.stop()
+            raise
     whole, *others = accumulations
     for other in others:
         whole.merge(other.exact_rows, other.exact_values())
@@ -76,6 +80,10 @@ class _Feed:
         except BaseException:
             self._failed = True
             raise
+
+    def stop(self) -> None:
+        """Hand out no further block."""
+        self._failed = True
 
     def _next(self) -> UnreadBlock | None:
         with self._lock:

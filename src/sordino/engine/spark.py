@@ -30,8 +30,10 @@ _REFUSED = "refused"
 def accumulate_on_spark(source: SparkSource, domain: Domain, statistics: Sequence[Statistic]) -> Accumulation:
     """One pass on the cluster, in one job."""
     columns = tuple(dict.fromkeys(name for statistic in statistics for name in statistic.columns))
-    frame = source.frame.select(*(_column(name) for name in columns or tuple(domain.columns)[:1]))
-    work = partial(_partition_total, domain, tuple(statistics))
+    columns = columns or tuple(domain.columns)[:1]
+    # Under plain names, for mapInArrow takes a dot in a name for a field of a struct.
+    frame = source.frame.selectExpr(*(f"{_quoted(name)} AS c{place}" for place, name in enumerate(columns)))
+    work = partial(_partition_total, domain, columns, tuple(statistics))
     encoded, failed = b"", ""
     try:
         rows = frame.mapInArrow(work, "partial binary").rdd.map(lambda row: bytes(row[0]))
@@ -57,7 +59,7 @@ def _merge(whole: Accumulation, encoded: bytes) -> None:
 
 
 def _partition_total(
-    domain: Domain, statistics: tuple[Statistic, ...], batches: Iterator[pa.RecordBatch]
+    domain: Domain, columns: tuple[str, ...], statistics: tuple[Statistic, ...], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """Runs on a worker: one row of bytes for all rows of a partition."""
     require_exact_products()
@@ -66,7 +68,7 @@ def _partition_total(
     failed = ""
     try:
         for batch in batches:
-            accumulation.add(ArrowBlock(batch))
+            accumulation.add(ArrowBlock(batch.rename_columns(list(columns))))
         outcome = (accumulation.exact_rows, accumulation.exact_values())
     except SordinoError as error:
         outcome = (_REFUSED, str(error))
@@ -90,5 +92,5 @@ def _added(left: bytes, right: bytes) -> bytes:
     return pickle.dumps((first[0] + second[0], sums))
 
 
-def _column(name: str) -> str:
+def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"

@@ -334,7 +334,7 @@ def problems_of(state: State, entries: Sequence[Entry]) -> list[str]:
 def shown(value: Fraction) -> str:
     """A fraction as a decimal of at most ten digits, rounded down: what is shown as remaining can be asked for."""
     context = Context(prec=10, rounding=ROUND_DOWN)
-    return f"{context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize(context):g}"
+    return f"{context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize(context):f}"
 
 
 def _prices(cost: Cost) -> tuple[tuple[Lane, Fraction], ...]:
@@ -429,7 +429,8 @@ def _described(state: State) -> str:
     budget = state.budget
     promise = f"epsilon={shown(budget.epsilon)}, delta={shown(budget.delta)}"
     owner = f", of {state.name!r} ({state.neighbours})" if state.name or state.neighbours else ""
-    return f"{promise}{owner}: spent {_lanes(state.spent)} of {_lanes(_limits(budget))} in {state.entries} entries"
+    entries = "1 entry" if state.entries == 1 else f"{state.entries} entries"
+    return f"{promise}{owner}: spent {_lanes(state.spent)} of {_lanes(_limits(budget))} in {entries}"
 
 
 def _limits(budget: Budget) -> Spent:

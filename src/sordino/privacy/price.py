@@ -152,8 +152,8 @@ def _laws(statistic: Statistic, sensitivity: Sensitivity, cost: Cost) -> tuple[L
 
 
 def _root_up(value: Fraction) -> float:
-    """The square root of a fraction, as a float that is not below it."""
-    root = math.sqrt(value)
-    while Fraction(root) ** 2 < value:
+    """The square root of a fraction, as a float that is not below it. Infinite beyond all floats."""
+    root = math.sqrt(up_to_float(value))
+    while math.isfinite(root) and Fraction(root) ** 2 < value:
         root = math.nextafter(root, math.inf)
     return root

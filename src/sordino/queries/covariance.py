@@ -11,7 +11,7 @@ from sordino.domain import Domain
 from sordino.privacy.price import Price
 from sordino.queries.mean import chosen_method, direct_caveats
 from sordino.queries.query import Query, named_columns
-from sordino.queries.variance import rounding
+from sordino.queries.variance import direct_rounding
 from sordino.release import Interval, NoisyTotal, Receipt, Release
 from sordino.statistics.count import Count
 from sordino.statistics.direct import DirectCovariance
@@ -20,9 +20,6 @@ from sordino.statistics.sums import Sum
 from sordino.statistics.vectors import Box
 
 Matrix = np.ndarray[Any, np.dtype[np.float64]]
-
-#: How far rounding to the grid may move a covariance, in squared half-intervals.
-_ROUNDING = 2.0**-18
 
 
 def covariance_query(domain: Domain, columns: Sequence[str], method: str = "auto") -> Query:
@@ -63,13 +60,15 @@ class MomentMatrix(_MatrixQuery):
         count, sums, moments = totals
         size = max(1.0, count.in_units()[0])
         means = np.array(sums.in_units()) / size
-        value = self._scale * (self._symmetric(moments.in_units()) / size - np.outer(means, means))
+        noisy = self._symmetric(moments.in_units()) / size - np.outer(means, means)
+        value = self._scale * np.clip(noisy, -1, 1)  # no covariance is larger in these units
         receipt = Receipt.joined([total.receipt for total in totals])
 
         def interval(level: float) -> Interval:
             alone = 1 - (1 - level) / 4  # an entry reads four noisy numbers at most
             low, high = self._range(count, sums, moments, alone)
-            return Interval(self._scale * (low - _ROUNDING), self._scale * (high + _ROUNDING), level)
+            rounding = 4 / min(sums.unit, moments.unit**0.5)  # four grid steps: more than the grid may move it
+            return Interval(self._scale * (low - rounding), self._scale * (high + rounding), level)
 
         return Release(value, receipt, interval, self._columns)
 
@@ -107,7 +106,7 @@ class DirectMatrix(_MatrixQuery):
         value = self._scale * self._symmetric(total.in_units())
 
         def interval(level: float) -> Interval:
-            widths = self._scale * (self._symmetric(total.half_widths(level)) + 4 * rounding(total, self.domain))
+            widths = self._scale * (self._symmetric(total.half_widths(level)) + 4 * direct_rounding(total, self.domain))
             return Interval(value - widths, value + widths, level)
 
         receipt = total.receipt.with_caveat(*direct_caveats(self.domain, self._columns))

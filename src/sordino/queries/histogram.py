@@ -41,7 +41,7 @@ class HistogramQuery(Query):
             return Interval(np.maximum(0, value - width), np.maximum(0, value + width), level)
 
         labels = tuple(cell_labels(self.domain, axis) for axis in self._axes)
-        return Release(value, total.receipt, interval, labels[0] if len(labels) == 1 else labels)
+        return Release(value, total.receipt, interval, labels[0] if len(labels) == 1 else labels, self._columns)
 
     def assumed(self, prices: Sequence[Price], rows: int) -> list[list[float]]:
         """Far from zero, where the intervals are whole."""
@@ -75,7 +75,7 @@ class HistogramsQuery(Query):
             return Interval(low, {name: np.maximum(0, counts + width) for name, counts in value.items()}, level)
 
         labels = tuple(tuple(cell_labels(self.domain, axis) for axis in table) for table in self._tables)
-        return Release(value, total.receipt, interval, labels)
+        return Release(value, total.receipt, interval, labels, self._columns)
 
     def assumed(self, prices: Sequence[Price], rows: int) -> list[list[float]]:
         """Far from zero, where the intervals are whole."""

@@ -17,9 +17,6 @@ from sordino.statistics.vectors import Box
 
 Method = Literal["auto", "direct", "sum-and-size"]
 
-#: Half a grid step, in units of the interval: how far rounding to the grid may move a mean.
-_ROUNDING = 2.0**-20
-
 
 def chosen_method(who: str, method: str, domain: Domain) -> str:
     """``direct`` needs a public number of rows; ``auto`` takes it whenever there is one."""
@@ -67,12 +64,13 @@ class RatioMean(Query):
 
         def interval(level: float) -> Interval:
             shares = [share_interval(*pair, total.laws[0], total.unit, level) for pair in pairs]
+            rounding = 1 / total.unit  # at least half a grid step: how far the grid may move a mean
             low = [
-                self._place(name, max(0.0, each[0] - _ROUNDING))
+                self._place(name, max(0.0, each[0] - rounding))
                 for name, each in zip(self._columns, shares, strict=True)
             ]
             high = [
-                self._place(name, min(1.0, each[1] + _ROUNDING))
+                self._place(name, min(1.0, each[1] + rounding))
                 for name, each in zip(self._columns, shares, strict=True)
             ]
             return Interval(alone_or_list(low, self._alone), alone_or_list(high, self._alone), level)
@@ -89,7 +87,7 @@ class RatioMean(Query):
 
 
 class DirectMean(Query):
-    """The sum divided by the public number of rows; a missing cell counts as the middle of its interval."""
+    """The sum divided by the public number of rows; a record with a missing cell counts as the middle."""
 
     def __init__(self, domain: Domain, columns: str | Sequence[str]) -> None:
         super().__init__(domain)
@@ -102,25 +100,28 @@ class DirectMean(Query):
         return (Sum(Box(self._columns)),)
 
     def read(self, totals: Sequence[NoisyTotal]) -> Release:
-        """Middle plus half-width times the mean coordinate."""
+        """Middle plus half-width times the mean coordinate, kept within the declared bounds."""
         (total,) = totals
         rows = self.domain.rows or 1
-        values = [
+        noisy = [
             each.middle + each.half_width * value / rows
             for each, value in zip(self._declared, total.in_units(), strict=True)
         ]
 
+        def inside(values: Sequence[float]) -> list[float]:
+            return [min(each.high, max(each.low, value)) for each, value in zip(self._declared, values, strict=True)]
+
         def interval(level: float) -> Interval:
             widths = [
-                each.half_width * (width / rows + _ROUNDING)
+                each.half_width * (width / rows + 1 / total.unit)
                 for each, width in zip(self._declared, total.half_widths(level), strict=True)
             ]
-            low = [value - width for value, width in zip(values, widths, strict=True)]
-            high = [value + width for value, width in zip(values, widths, strict=True)]
+            low = inside([value - width for value, width in zip(noisy, widths, strict=True)])
+            high = inside([value + width for value, width in zip(noisy, widths, strict=True)])
             return Interval(alone_or_list(low, self._alone), alone_or_list(high, self._alone), level)
 
         receipt = total.receipt.with_caveat(*direct_caveats(self.domain, self._columns))
-        return Release(alone_or_list(values, self._alone), receipt, interval, self._columns)
+        return Release(alone_or_list(inside(noisy), self._alone), receipt, interval, self._columns)
 
     def assumed(self, prices: Sequence[Price], rows: int) -> list[list[float]]:
         """Every record in the middle."""
@@ -130,7 +131,7 @@ class DirectMean(Query):
 def direct_caveats(domain: Domain, columns: Sequence[str]) -> tuple[str, ...]:
     """Said whenever a missing cell is possible and n stays the declared number."""
     if any(domain.real(name).missing == "drop" for name in columns):
-        return ("a missing cell counts as the middle of its interval",)
+        return ("a record with a missing cell counts as the middle of every asked interval",)
     return ()
 
 

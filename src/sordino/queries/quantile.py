@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from sordino.cost import Amount, Cost, exact
-from sordino.domain import Domain
+from sordino.domain import Domain, Real
 from sordino.errors import ParameterError
 from sordino.privacy.price import ChoicePrice, Price
 from sordino.privacy.session import Session
@@ -61,7 +61,7 @@ class QuantileQuery(Query):
     def _release(self, value: float, receipt: Receipt, priced: ChoicePrice) -> Release:
         def interval(level: float, histogram: Release | None = None) -> Interval:
             if histogram is not None:
-                return value_interval(histogram, self._scores.quantile, level)
+                return value_interval(histogram, self._scores, self.domain.real(self._scores.column), level)
             ranks = priced.shortfall(level) / self._scores.quantile.denominator
             return Interval(-ranks, ranks, level, unit="ranks")
 
@@ -114,24 +114,37 @@ def median_query(domain: Domain, column: str, method: str = "ranks", candidates:
     raise ParameterError(f"median: method must be 'ranks' or 'direct'. Got {method!r}.")
 
 
-def value_interval(histogram: Release, quantile: Fraction, level: float) -> Interval:
+def value_interval(histogram: Release, scores: RankScores, declared: Real, level: float) -> Interval:
     """Ends in values, from a paid histogram of the same column on public edges.
 
     All cells hold their intervals at once with probability ``level``; the ends are edges that the exact quantile
-    cannot lie beyond.
+    cannot lie beyond. The edges must span the declared bounds, so that every record has a cell.
     """
-    labels = histogram.labels or ()
-    if not labels or not isinstance(labels[0], tuple) or getattr(histogram.value, "ndim", 0) != 1:
-        raise ParameterError("interval: histogram must be a release of table.histogram(column, bins=…).")
-    edges = [labels[0][0], *(pair[1] for pair in labels)]
-    low, high = histogram.interval(1 - (1 - level) / len(labels))
-    least, most, share = sum(low), sum(high), float(quantile)
-    starts, ends, below_least, below_most = edges[0], edges[-1], 0.0, 0.0
-    for position in range(len(labels)):
-        below_least, below_most = below_least + low[position], below_most + high[position]
-        if below_most < share * least:
-            starts = edges[position + 1]
-        if below_least > share * most:
-            ends = edges[position + 1]
+    edges = _edges_of(histogram, scores.column, declared)
+    part, whole = scores.quantile.numerator, scores.quantile.denominator
+    low, high = histogram.interval(1 - (1 - level) / (len(edges) - 1))
+    least, most = sum(map(int, low)), sum(map(int, high))
+    start, end, below_least, below_most = edges[0], edges[-1], 0, 0
+    for edge, fewest, greatest in zip(edges[1:], low, high, strict=True):
+        below_least, below_most = below_least + int(fewest), below_most + int(greatest)
+        if whole * below_most < part * least:
+            start = edge
+        if whole * below_least > part * most:
+            end = edge
             break
-    return Interval(float(starts), float(ends), level)
+    return Interval(start, end, level)
+
+
+def _edges_of(histogram: Release, column: str, declared: Real) -> list[float]:
+    """The edges of a release of ``table.histogram(column, bins=…)`` over the whole declared interval."""
+    labels = histogram.labels or ()
+    binned = bool(labels) and all(isinstance(label, tuple) and len(label) == 2 for label in labels)
+    if not binned or getattr(histogram.value, "ndim", 0) != 1 or histogram.columns != (column,):
+        raise ParameterError(f"interval: histogram must be a release of table.histogram({column!r}, bins=…).")
+    edges = [float(labels[0][0]), *(float(pair[1]) for pair in labels)]
+    if edges[0] > declared.low or edges[-1] < declared.high:
+        raise ParameterError(
+            f"interval: the histogram's edges must reach from {declared.low:g} to {declared.high:g}, "
+            f"the declared bounds of {column!r}. Got {edges[0]:g} to {edges[-1]:g}."
+        )
+    return edges

@@ -7,7 +7,7 @@ promises and what an answer delivers come from the same lines.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -115,7 +115,9 @@ class Plan:
 
 
 def _flat(high: Any, low: Any) -> list[float]:
-    """Half-widths of an interval of numbers or of nested lists of numbers."""
+    """Half-widths of an interval of numbers, of nested lists of numbers, or of a mapping to them."""
+    if isinstance(high, Mapping):
+        return [width for name in high for width in _flat(high[name], low[name])]
     if hasattr(high, "__iter__"):
         return [width for a, b in zip(high, low, strict=True) for width in _flat(a, b)]
     return [(float(high) - float(low)) / 2]

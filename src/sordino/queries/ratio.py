@@ -53,7 +53,7 @@ def _edge(held: Callable[[float], bool], start: float, direction: int) -> float:
 def _quantiles(law: type, level: float) -> Floats:
     """The quantile for every share of the search grid, for scale one."""
     if law is DiscreteGaussian:
-        gaussian: Floats = NormalDist().inv_cdf((1 + level) / 2) * np.hypot(_SHARES, 1 - _SHARES)
+        gaussian: Floats = -NormalDist().inv_cdf((1 - level) / 2) * np.hypot(_SHARES, 1 - _SHARES)
         return gaussian
     if law is not DiscreteLaplace:
         return np.zeros(_POINTS)

@@ -13,9 +13,6 @@ from sordino.release import Interval, NoisyTotal, Release
 from sordino.statistics.direct import DirectCovariance
 from sordino.statistics.unit_split import UnitSplit
 
-#: How far rounding to the grid may move a variance, in squared intervals.
-_ROUNDING = 2.0**-19
-
 
 def variance_query(domain: Domain, column: str, method: str = "auto") -> Query:
     """The query for a variance by the chosen method."""
@@ -52,7 +49,8 @@ class SplitVariance(Query):
                 (max(0.0, part - width), max(0.0, part + width)) for part, width in zip(parts, widths, strict=True)
             ]
             low, high = _variance_range(*ranges)
-            return Interval(self._area * max(0.0, low - _ROUNDING), self._area * min(0.25, high + _ROUNDING), level)
+            rounding = 2 / total.unit**0.5  # two grid steps: more than the grid may move a variance
+            return Interval(self._area * max(0.0, low - rounding), self._area * min(0.25, high + rounding), level)
 
         return Release(value, total.receipt, interval, (self._column,))
 
@@ -80,7 +78,7 @@ class DirectVariance(Query):
         noisy = area * total.in_units()[0]
 
         def interval(level: float) -> Interval:
-            width = area * (total.half_widths(level)[0] + 4 * rounding(total, self.domain))
+            width = area * (total.half_widths(level)[0] + 4 * direct_rounding(total, self.domain))
             return Interval(max(0.0, noisy - width), max(0.0, noisy + width), level)
 
         receipt = total.receipt.with_caveat(*direct_caveats(self.domain, (self._column,)))
@@ -91,7 +89,7 @@ class DirectVariance(Query):
         return [[1e6]]
 
 
-def rounding(total: NoisyTotal, domain: Domain) -> float:
+def direct_rounding(total: NoisyTotal, domain: Domain) -> float:
     """How far the grid of a direct covariance may move it, in squared half-intervals: one grid step."""
     steps = (total.unit / (domain.rows or 1) ** 2) ** 0.5
     return float(1 / steps)

@@ -83,10 +83,10 @@ class Amounts(Statistic):
         far: dict[str, float | str | int | bool | None] = {}
         near: dict[str, float | str | int | bool | None] = {}
         for position, name in enumerate(self.columns):
-            ends = self.bounds[position]
+            shorter, longer = sorted(self.bounds[position], key=abs)
             grid = self._ends(position)
-            far[name] = max(ends, key=abs)
-            near[name] = min(ends, key=abs) if grid[1] - grid[0] >= max(map(abs, grid)) else None
+            far[name] = longer
+            near[name] = shorter if grid[1] - grid[0] >= max(map(abs, grid)) else None
         return far, None if neighbours == "add-remove" else near
 
     def coarser(self) -> Amounts | None:

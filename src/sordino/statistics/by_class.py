@@ -88,6 +88,8 @@ class ByClass(Statistic):
         moves = (same.l1, 2 * one.l1) if norm == "l1" else (same.l2_squared, 2 * one.l2_squared)
         if self.classes.cells > 1 and moves[1] >= moves[0]:
             return first, {**record, self.classes.column: values[-1]}
+        if one.l1 > same.l1:  # one class, and an inner statistic that no substitution moves
+            return first, {**record, self.classes.column: None}
         left, right = self.inner.witness(domain, "substitute", norm)
         return {**left, self.classes.column: values[0]}, {**(right or {}), self.classes.column: values[0]}
 

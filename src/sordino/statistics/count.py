@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sordino.domain import Category, Domain, Neighbours
-from sordino.statistics.statistic import Norm, Record, Sensitivity, Statistic
+from sordino.statistics.statistic import GRID_STEPS, Norm, Record, Sensitivity, Statistic
 from sordino.table.clipping import Batch, Integers
 
 
@@ -56,8 +56,8 @@ def whole_records(batch: Batch, columns: tuple[str, ...]) -> np.ndarray[tuple[in
     for name in columns:
         if name not in reals:
             whole &= batch.codes(name) >= 0
-    for name in reals:
-        whole &= ~np.isnan(batch.numbers(name))
+    if reals and (present := batch.on_grid(reals, GRID_STEPS)[1]) is not None:  # shared with sums and moments
+        whole &= present
     return whole
 
 

@@ -105,7 +105,7 @@ class Histograms(Statistic):
     @property
     def table_sizes(self) -> tuple[int, ...]:
         """Cells of each table."""
-        return tuple(math.prod(axis.cells for axis in table) for table in self.tables)
+        return tuple(map(_cells, self.tables))
 
     @property
     def size(self) -> int:
@@ -139,10 +139,11 @@ class Histograms(Statistic):
         return Sensitivity(moves, moves)
 
     def witness(self, domain: Domain, neighbours: Neighbours, norm: Norm) -> tuple[Record, Record | None]:
-        """A record in the first cell of every table, and one in the last."""
+        """A record in the first cell of every table, and one in the last, or outside a table of one cell."""
         axes = {axis.column: axis for table in self.tables for axis in table}
         first = {name: axis.example(domain, 0) for name, axis in axes.items()}
-        last = {name: axis.example(domain, axis.cells - 1) if axis.cells > 1 else None for name, axis in axes.items()}
+        single = {axis.column for table in self.tables for axis in table if _cells(table) == 1}
+        last = {name: None if name in single else axis.example(domain, axis.cells - 1) for name, axis in axes.items()}
         return first, None if neighbours == "add-remove" else last
 
     @property
@@ -155,6 +156,10 @@ class Histograms(Statistic):
 def histogram(*axes: Axis) -> Histograms:
     """One table of crossed axes."""
     return Histograms((axes,))
+
+
+def _cells(table: tuple[Axis, ...]) -> int:
+    return math.prod(axis.cells for axis in table)
 
 
 def _crossed(table: tuple[Axis, ...], batch: Batch) -> Integers:

@@ -19,9 +19,6 @@ from sordino.statistics.sums import place_record
 from sordino.statistics.vectors import Ball, Box
 from sordino.table.clipping import Batch, Integers
 
-#: Up to this dimension the L1 change of the triangle in the ball is a maximum over all sign matrices.
-ENUMERATED_DIMENSION = 5
-
 
 @dataclass(frozen=True)
 class SecondMoment(Statistic):
@@ -126,8 +123,7 @@ def _ball_change(dimension: int, neighbours: Neighbours, unit: int, frobenius: b
         return -(-(dimension + 1) * unit // 2), unit**2
     if dimension == 1:
         return unit, unit**2
-    odd = dimension % 2 if dimension <= ENUMERATED_DIMENSION else 0
-    quadrupled = (dimension + 2) ** 2 + dimension**2 - odd
+    quadrupled = (dimension + 2) ** 2 + dimension**2 - dimension % 2
     return _root_up(quadrupled * unit**2, 4), 2 * unit**2
 
 

@@ -1,7 +1,7 @@
 """Scores for a paid choice of a quantile: how far each public candidate is from it in ranks.
 
-For the quantile a/b a candidate e scores ``-|(b-a) below(e) - a above(e)|``, an integer that is 0 where the
-split is exact. Proof: ``docs/proofs/ranks.md``.
+For the quantile a/b of N values a candidate e scores ``-max(0, a N - b atmost(e), b below(e) - a N)``, an integer
+that is 0 exactly at the quantiles, ties or not. Proof: ``docs/proofs/ranks.md``.
 """
 
 from __future__ import annotations
@@ -74,14 +74,14 @@ class RankScores(Statistic):
         return np.bincount(self._cells(batch)[1], minlength=self.inner_size).astype(np.int64)
 
     def finish(self, total: tuple[int, ...]) -> tuple[int, ...]:
-        """Scores from the counts below and above each candidate."""
+        """Scores from the counts below and up to each candidate."""
         part, whole = self.quantile.numerator, self.quantile.denominator
-        everything, below, scores = sum(total), 0, []
+        target, below, scores = part * sum(total), 0, []
         for index in range(self.size):
             below += total[2 * index]
-            above = everything - below - total[2 * index + 1]
-            scores.append(-abs((whole - part) * below - part * above))
-            below += total[2 * index + 1]
+            at_most = below + total[2 * index + 1]
+            scores.append(-max(0, target - whole * at_most, whole * below - target))
+            below = at_most
         return tuple(scores)
 
     def score_sensitivity(self, neighbours: Neighbours) -> int:

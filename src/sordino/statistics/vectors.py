@@ -123,4 +123,5 @@ Map = TypeVar("Map", Box, Ball)
 
 
 def _halved(vector_map: Map) -> Map | None:
-    return replace(vector_map, steps=vector_map.steps // 2) if vector_map.steps > 2**4 else None
+    coarsest = 2**4 * math.ceil(math.sqrt(len(vector_map.columns)))  # rounding must stay small beside the ball
+    return replace(vector_map, steps=vector_map.steps // 2) if vector_map.steps > coarsest else None

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from sordino.domain import Category, Domain, Real
 from sordino.errors import TableError
-from sordino.table.source import Block, is_text
+from sordino.table.source import Block, as_floats, is_text
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Integers = np.ndarray[Any, np.dtype[np.int64]]
@@ -76,7 +76,7 @@ class ClippedBatch:
         middles, factors = _affine(declared, steps)
         if values.flags.c_contiguous and len(columns) > 1 and len(values) <= _TILE:
             middles, factors = (each[: len(values)] for each in _tiled(declared, steps))
-        grid = np.subtract(values, middles)
+        grid = np.subtract(values, middles, out=values if self._block.makes_copies else None)
         np.multiply(grid, factors, out=grid)
         np.clip(grid, -steps, steps, out=grid)
         np.rint(grid, out=grid)
@@ -161,19 +161,19 @@ def _encoded_dictionary(name: str, declared: Category, column: pa.DictionaryArra
     table = np.append(_encoded_values(declared, column.dictionary), np.int64(-2))
     indices = column.indices
     if column.null_count:
-        indices = indices.fill_null(len(table) - 1)
-    codes: Integers = table[indices.to_numpy(zero_copy_only=False)]
+        indices = indices.cast(pa.int64()).fill_null(len(table) - 1)  # which narrow indices could not hold
+    places = indices.to_numpy(zero_copy_only=False)
     if declared.missing == "reject" or declared.replacement is not None:
-        return _replaced_missing(name, declared, codes)
-    return np.maximum(codes, -1) if column.null_count else codes
+        return _replaced_missing(name, declared, table[places])
+    codes: Integers = np.maximum(table, -1)[places]
+    return codes
 
 
 def _encoded_values(declared: Category, values: pa.Array) -> Integers:
     """Codes of distinct values: unknown ones follow ``other``, absent ones are marked by -2."""
     codes = _positions(declared, values)
     codes[(codes < 0)] = -1 if declared.other is None else declared.values.index(declared.other)
-    if values.null_count:
-        codes[values.is_null().to_numpy(zero_copy_only=False)] = -2
+    codes[values.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)] = -2
     return codes
 
 
@@ -198,21 +198,28 @@ def _replaced_missing(name: str, declared: Category, codes: Integers) -> Integer
 
 def _positions(declared: Category, column: pa.Array) -> Integers:
     """Index of each cell in the declared list, -1 where it is not listed; decided cell by cell."""
-    if is_text(column.type):
-        wanted = pa.array([_as_text(value) for value in declared.values], pa.large_string())
-        cells = pc.ascii_trim_whitespace(column.cast(pa.large_string()))
-        if isinstance(declared.values[0], bool):
-            cells = pc.ascii_lower(cells)
-        found = pc.index_in(cells, value_set=wanted)
-    elif isinstance(declared.values[0], str):
-        return np.full(len(column), -1, dtype=np.int64)
-    else:
+    first = declared.values[0]
+    if not isinstance(first, str):
         wanted = pa.array([float(value) for value in declared.values])
-        cells = column.cast(pa.int8()) if pa.types.is_boolean(column.type) else column
-        found = pc.index_in(cells.cast(pa.float64(), safe=False), value_set=wanted)
+        cells = _as_numbers(column, truth=isinstance(first, bool))
+    elif is_text(column.type):
+        wanted = pa.array([str(value).strip() for value in declared.values], pa.large_string())
+        cells = pc.ascii_trim_whitespace(column.cast(pa.large_string()))
+    else:
+        return np.full(len(column), -1, dtype=np.int64)
+    found = pc.index_in(cells, value_set=wanted)
     positions: Integers = found.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
     return positions
 
 
-def _as_text(value: str | int | bool) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value).strip()
+def _as_numbers(column: pa.Array, truth: bool) -> pa.Array:
+    """Whole numbers and truth values as floats, so that 1, 1.0, "1" and "1.0" are the same cell in every source."""
+    if not is_text(column.type):
+        cells = column.cast(pa.int8()) if pa.types.is_boolean(column.type) else column
+        return cells.cast(pa.float64(), safe=False)
+    numbers = pa.array(as_floats(column))
+    if not truth:
+        return numbers
+    words = pc.ascii_lower(pc.ascii_trim_whitespace(column.cast(pa.large_string())))
+    named = pc.index_in(words, value_set=pa.array(["false", "true"], pa.large_string()))
+    return pc.coalesce(named.cast(pa.float64()), numbers)

@@ -1,15 +1,17 @@
 """Tables in files: Parquet, CSV and Feather, one file or a glob, streamed and never loaded whole.
 
 CSV cells are read as text, whatever they look like: a sniffed type would let one odd cell change how every
-other record is read. Rows that do not have the header's shape are passed over, as records that contribute zero.
+other record is read. A row shorter than the header has missing cells; cells beyond the header are not read; a
+row that cannot be read at all is passed over. Records end where the quotes of RFC 4180 say, so a program that
+writes the file must quote line ends and double the quotes inside a cell, as all common ones do.
 """
 
 from __future__ import annotations
 
 import csv
 import glob
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from sordino.errors import TableError
-from sordino.table.source import ArrowBlock, Kind, Source, UnreadBlock, kind_of, require_columns
+from sordino.table.source import ArrowBlock, Kind, Source, UnreadBlock, kind_of, refuse_alike, require_columns, unread
 
 T = TypeVar("T")
 
@@ -45,7 +47,7 @@ class ParquetSource(Source):
         """Batches as DuckDB decodes them, in no fixed order."""
         require_columns(self.name, self._kinds, columns)
         query = f"SELECT {_quoted(columns)} FROM read_parquet(?, hive_partitioning=false)"
-        yield from _stream_duckdb(query, self._paths)
+        yield from _stream_duckdb(query, self._paths, columns)
 
     def size_hint(self) -> int:
         """Number of rows, from the files' footers."""
@@ -68,13 +70,15 @@ class CsvSource(Source):
     def blocks(self, columns: Sequence[str]) -> Iterator[UnreadBlock]:
         """Batches of text columns."""
         require_columns(self.name, self.kinds, columns)
-        declared = ", ".join(f"{_literal(name)}: 'VARCHAR'" for name in self._names)
+        declared = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(self._names)))
+        wanted = ", ".join(f"c{self._names.index(name)}" for name in columns)  # names in a file may hold anything
         query = (
-            f"SELECT {_quoted(columns)} FROM read_csv(?, auto_detect=false, header=true, delim=',', quote='\"', "
+            f"SELECT {wanted} FROM read_csv(?, auto_detect=false, header=true, delim=',', quote='\"', "
             f"escape='\"', nullstr='', strict_mode=false, ignore_errors=true, null_padding=true, "
+            "parallel=false, "  # where a record ends must not depend on how the file is cut
             f"columns={{{declared}}})"
         )
-        yield from _stream_duckdb(query, self._paths)
+        yield from _stream_duckdb(query, self._paths, columns)
 
 
 class FeatherSource(Source):
@@ -83,7 +87,7 @@ class FeatherSource(Source):
     def __init__(self, paths: Sequence[str]) -> None:
         self._paths = list(paths)
         self.name = Path(paths[0]).stem
-        self._schema = _attempt("Feather", paths, lambda: _open_feather(paths[0], None).schema)
+        self._schema = _attempt("Feather", paths, lambda: _feather_schema(paths))
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
@@ -96,7 +100,7 @@ class FeatherSource(Source):
         for path in self._paths:
             reader = _open_feather(path, [self._schema.get_field_index(name) for name in columns])
             for index in range(reader.num_record_batches):
-                yield partial(ArrowBlock, reader.get_batch(index))
+                yield unread(ArrowBlock, reader.get_batch(index))
 
 
 _BY_SUFFIX: dict[str, Callable[[Sequence[str]], Source]] = {
@@ -136,43 +140,66 @@ def _attempt(what: str, paths: Sequence[str], read: Callable[[], T]) -> T:
 
 
 def _parquet_facts(paths: Sequence[str]) -> tuple[dict[str, Kind], int]:
-    schema = pyarrow.parquet.read_schema(paths[0])
+    schema = _common_schema(paths, [pyarrow.parquet.read_schema(path) for path in paths])
+    refuse_alike(f"table: {paths[0]!r}", schema.names, str.lower)  # DuckDB compares names without their case
     rows = sum(pyarrow.parquet.read_metadata(path).num_rows for path in paths)
     return {field.name: kind_of(field.type) for field in schema}, rows
+
+
+def _feather_schema(paths: Sequence[str]) -> pa.Schema:
+    schema = _common_schema(paths, [_open_feather(path, None).schema for path in paths])
+    refuse_alike(f"table: {paths[0]!r}", schema.names)
+    return schema
+
+
+def _common_schema(paths: Sequence[str], schemas: Sequence[pa.Schema]) -> pa.Schema:
+    """The schema of every file: a reader would cast the others to the first one's types, and change cells."""
+    for path, schema in zip(paths, schemas, strict=True):
+        if (schema.names, schema.types) != (schemas[0].names, schemas[0].types):
+            raise TableError(
+                f"table: {path!r} stores other columns or types than {paths[0]!r}. Give files of one schema."
+            )
+    return schemas[0]
 
 
 def _csv_header(paths: Sequence[str]) -> tuple[str, ...]:
     headers = set()
     for path in paths:
-        with Path(path).open(newline="", encoding="utf-8-sig") as file:
-            headers.add(tuple(name.strip() for name in next(csv.reader(file), ())))
+        with Path(path).open("rb") as file:
+            first_line = file.readline().decode("utf-8-sig")  # no byte of a record is looked at
+        headers.add(tuple(name.strip() for name in next(csv.reader([first_line]), ())))
     names = headers.pop()
-    if headers or not names or len(set(names)) != len(names):
+    if headers or not names or len(set(names)) != len(names) or any(map(_reads_as_number, names)):
         raise TableError(
-            f"table: {paths[0]!r} needs a first line with one distinct name per column, the same in every file."
+            f"table: {paths[0]!r} needs a first line with one distinct name per column, the same in every file; "
+            "a number is no name, for the line may be a record."
         )
     return names
+
+
+def _reads_as_number(name: str) -> bool:
+    try:
+        return not math.isnan(float(name))
+    except ValueError:
+        return False
 
 
 def _open_feather(path: str, fields: list[int] | None) -> pa.RecordBatchFileReader:
     return pa.ipc.open_file(pa.memory_map(path), options=pa.ipc.IpcReadOptions(included_fields=fields))
 
 
-def _stream_duckdb(query: str, paths: Sequence[str]) -> Iterator[UnreadBlock]:
+def _stream_duckdb(query: str, paths: Sequence[str], columns: Sequence[str]) -> Iterator[UnreadBlock]:
     settings: dict[str, str | bool | int | float | list[str]] = {
         "memory_limit": _MEMORY_LIMIT,
         "preserve_insertion_order": False,
     }
+    literal = [glob.escape(path) for path in paths]  # DuckDB would take a [1] in a name for a pattern
     with duckdb.connect(config=settings) as connection:
         connection.execute("SET enable_progress_bar = false")  # in a shell it would go to standard output
-        relation = connection.sql(query, params=[list(paths)])  # a relation streams; ``execute`` would hold it all
+        relation = connection.sql(query, params=[literal])  # a relation streams; ``execute`` would hold it all
         for batch in relation.to_arrow_reader(_ROWS_PER_BLOCK):
-            yield partial(ArrowBlock, batch)
+            yield unread(ArrowBlock, batch.rename_columns(list(columns)))
 
 
 def _quoted(columns: Sequence[str]) -> str:
     return ", ".join('"' + name.replace('"', '""') + '"' for name in columns)
-
-
-def _literal(name: str) -> str:
-    return "'" + name.replace("'", "''") + "'"

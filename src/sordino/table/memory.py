@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from sordino.errors import TableError
-from sordino.table.source import ArrowBlock, Kind, Source, UnreadBlock, kind_of, require_columns
+from sordino.table.source import ArrowBlock, Kind, Source, UnreadBlock, kind_of, refuse_alike, require_columns, unread
 
 _ROWS_PER_BLOCK = 65_536
 
 
 class MatrixBlock:
     """Rows of a two-dimensional numpy array, read in place."""
+
+    makes_copies = False
 
     def __init__(self, values: np.ndarray[Any, Any], names: Sequence[str]) -> None:
         self._values = values
@@ -67,7 +68,7 @@ class MatrixSource(Source):
         """Views of the array."""
         require_columns("numpy table", self.kinds, columns)
         for start in range(0, len(self._values), _ROWS_PER_BLOCK):
-            yield partial(MatrixBlock, self._values[start : start + _ROWS_PER_BLOCK], self._names)
+            yield unread(MatrixBlock, self._values[start : start + _ROWS_PER_BLOCK], self._names)
 
     def size_hint(self) -> int:
         """Number of rows."""
@@ -82,9 +83,10 @@ class StreamSource(Source):
             data = data.read_all()  # a reader can be read once only, and a table must be read again
         self._data = data
         self._loose = _loose_columns(data)
+        schema = self._stream(()).schema
+        refuse_alike("table", schema.names)
         self._kinds: dict[str, Kind] = {
-            field.name: "untyped" if field.name in self._loose else kind_of(field.type)
-            for field in self._stream(()).schema
+            field.name: "untyped" if field.name in self._loose else kind_of(field.type) for field in schema
         }
 
     @property
@@ -96,7 +98,7 @@ class StreamSource(Source):
         """Record batches of the stream."""
         require_columns("table", self._kinds, columns)
         for batch in self._stream(columns):
-            yield partial(ArrowBlock, batch)
+            yield unread(ArrowBlock, batch)
 
     def _stream(self, columns: Sequence[str]) -> pa.RecordBatchReader:
         narrowed, failed = self._data, ""
@@ -109,16 +111,18 @@ class StreamSource(Source):
             failed = type(error).__name__
         if failed:
             raise TableError(
-                f"table: the frame cannot be read as Arrow columns ({failed}). Give every column one type."
+                f"table: the frame cannot be read as Arrow columns ({failed}). "
+                "Give every column one type and a name of its own."
             )
         return reader
 
 
 def _loose_columns(data: Any) -> set[str]:
-    """pandas columns of arbitrary objects: their type would be guessed from the rows, so each cell is read as text."""
+    """pandas columns or categories of objects: a type would be guessed from the rows, so each cell is read as text."""
     if not type(data).__module__.startswith("pandas"):
         return set()
-    return {name for name, dtype in data.dtypes.items() if str(dtype) == "object"}
+    stored = {name: getattr(getattr(dtype, "categories", None), "dtype", dtype) for name, dtype in data.dtypes.items()}
+    return {name for name, dtype in stored.items() if str(dtype) == "object"}
 
 
 def _narrowed(data: Any, columns: list[str]) -> Any:

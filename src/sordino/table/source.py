@@ -16,15 +16,18 @@ import pyarrow.compute as pc
 
 from sordino.errors import TableError
 
-#: What a column is by its stored type. ``untyped`` is text that carries no type of its own: a CSV cell.
+#: What a column is by its stored type. ``untyped`` carries no type of its own: a CSV cell, or nothing but nulls.
 Kind = Literal["number", "text", "truth", "untyped", "unusable"]
 
 #: What counts as a number in an untyped cell, once the spaces around it are gone; anything else is missing.
-NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?$"
+NUMBER = r"^[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?|(?i:inf|infinity))$"
 
 
 class Block(Protocol):
     """Some rows of a table, in memory."""
+
+    #: Whether ``matrix`` returns a copy that the caller may write to.
+    makes_copies: bool
 
     def __len__(self) -> int: ...
 
@@ -37,12 +40,14 @@ class Block(Protocol):
         ...
 
     def matrix(self, names: Sequence[str]) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """Numeric columns side by side; NaN where a cell is missing. Must not be written to."""
+        """Numeric columns side by side; NaN where a cell is missing."""
         ...
 
 
 class ArrowBlock:
     """Rows held as an Arrow record batch."""
+
+    makes_copies = True
 
     def __init__(self, batch: pa.RecordBatch) -> None:
         self._batch = batch
@@ -68,6 +73,11 @@ class ArrowBlock:
 
 #: A block that has not been read yet; called once, in any thread.
 UnreadBlock = Callable[[], Block]
+
+
+def unread(make: Callable[..., Block], *parts: Any) -> UnreadBlock:
+    """A block to be made later. Its ``repr`` shows no cell, as that of a ``functools.partial`` would."""
+    return lambda: make(*parts)
 
 
 class Source(ABC):
@@ -105,6 +115,8 @@ def as_floats(column: pa.Array) -> np.ndarray[Any, np.dtype[np.float64]]:
 
 def _text_as_floats(column: pa.Array) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Cell by cell: one odd cell must not change how any other cell is read."""
+    if pa.types.is_string_view(column.type):
+        column = column.cast(pa.large_string())
     trimmed = pc.ascii_trim_whitespace(column)
     nothing = pa.scalar(None, trimmed.type)
     numbers = pc.if_else(pc.match_substring_regex(trimmed, NUMBER), pc.ascii_ltrim(trimmed, "+"), nothing)
@@ -124,12 +136,28 @@ def kind_of(stored: pa.DataType) -> Kind:
         return "number"
     if is_text(value_type):
         return "text"
+    if pa.types.is_null(value_type):
+        return "untyped"
     return "truth" if pa.types.is_boolean(value_type) else "unusable"
 
 
+def refuse_alike(who: str, names: Sequence[str], fold: Callable[[str], str] = str) -> None:
+    """Refuse a table in which two columns have one name, as its reader compares names."""
+    seen: dict[str, str] = {}
+    for name in names:
+        if fold(name) in seen:
+            raise TableError(
+                f"{who}: columns {seen[fold(name)]!r} and {name!r} cannot be told apart by name. Rename one."
+            )
+        seen[fold(name)] = name
+
+
 def require_columns(who: str, kinds: Mapping[str, Kind], columns: Sequence[str]) -> None:
-    """Refuse a column that the table does not have."""
+    """Refuse a column that the table does not have.
+
+    What it has is listed only where names are stored apart from rows: the first line of a CSV file may be a record.
+    """
     for name in columns:
         if name not in kinds:
-            known = ", ".join(map(repr, kinds))
-            raise TableError(f"{who}: the table has no column {name!r}. It has {known}.")
+            listed = "" if "untyped" in kinds.values() else f" It has {', '.join(map(repr, kinds))}."
+            raise TableError(f"{who}: the table has no column {name!r}.{listed}")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sordino.errors import TableError
-from sordino.table.source import Kind, Source, UnreadBlock
+from sordino.table.source import Kind, Source, UnreadBlock, refuse_alike
 
 _NUMBER_TYPES = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
 _TEXT_TYPES = ("string", "varchar", "char")
@@ -17,6 +17,7 @@ class SparkSource(Source):
 
     def __init__(self, frame: Any) -> None:
         self.frame = frame
+        refuse_alike("Spark table", frame.columns, str.lower)  # Spark compares names without their case
         self._kinds = {name: _kind(stored) for name, stored in frame.dtypes}
 
     @property

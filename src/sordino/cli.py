@@ -1,0 +1,371 @@
+"""The command line: each command is one library call, its words are public, and its errors are one line.
+
+Exit codes: 0 done, 1 a verified ledger has a fault, 2 an error, 130 interrupted. What is typed is checked before it is
+paid for, and nothing that could fail stands between a paid answer and its reader.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Annotated, Any
+
+import typer
+
+from sordino import __version__
+from sordino.errors import DomainError, LedgerError, ParameterError, SordinoError
+
+#: A pass that takes longer than this, in seconds, shows that it is alive.
+PATIENCE = 0.5
+
+#: Beyond this, parts of a level would round to certainty.
+LARGEST_LEVEL = 1 - 1e-9
+
+QUERY_HELP = "One of: count sum mean median quantile variance covariance histogram histograms."
+
+_DONE, _FAULT, _ERROR, _INTERRUPTED = 0, 1, 2, 130
+
+# Typer brings click along, or has it built in, depending on its version: its base of usage errors, wherever it lives.
+_UsageError: Any = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")
+
+
+def _room(name: str) -> typer.Typer:
+    """A group of commands; no traceback of Typer's, which would print local variables."""
+    names = {"help_option_names": ["-h", "--help"]}
+    return typer.Typer(name=name, rich_markup_mode=None, pretty_exceptions_enable=False, context_settings=names)
+
+
+def _example(command: str) -> str:
+    return "\b\nExample:\n  " + command.replace("--domain", "\\\n    --domain", 1)
+
+
+def _number(name: str, words: str) -> Any:
+    return typer.Option(name, metavar="NUMBER", help=words)
+
+
+def _file(*names: str, words: str) -> Any:
+    return typer.Option(*names, metavar="FILE", help=words)
+
+
+app, ledgers = _room("sordino"), _room("ledger")
+app.add_typer(ledgers, help="A privacy budget in a file: create it, look at it, check it.")
+
+_TABLE_HELP = "A .parquet, .csv, .feather or .arrow file, or a quoted glob."
+_METHOD_HELP = "auto, direct or sum-and-size; ranks for a median."
+_BINS_HELP = "A number of bins, or edges: 10, 0,18,65,120, age=10."
+
+Table = Annotated[str, typer.Argument(metavar="TABLE", help=_TABLE_HELP)]
+Asked = Annotated[str, typer.Argument(metavar="QUERY", help=QUERY_HELP)]
+Columns = Annotated[list[str] | None, typer.Argument(metavar="COLUMN", help="The columns it is about.")]
+Book = Annotated[Path, typer.Argument(metavar="FILE", help="The ledger's file.")]
+DomainFile = Annotated[Path, _file("--domain", words="Public facts about the table: see 'sordino init'.")]
+LedgerFile = Annotated[Path | None, _file("--ledger", words="The budget that pays: see 'sordino ledger'.")]
+Epsilon = Annotated[str, _number("--epsilon", "What the answer may cost.")]
+Delta = Annotated[str, _number("--delta", "Above 0: Gaussian noise. 0: pure privacy.")]
+Rows = Annotated[int | None, _number("--rows", "A public guess at the number of rows.")]
+Level = Annotated[float, _number("--level", "Confidence of the interval.")]
+Candidates = Annotated[int | None, _number("--candidates", "Public points that a quantile chooses among.")]
+Quantile = Annotated[str | None, _number("--quantile", "Which quantile, between 0 and 1.")]
+Method = Annotated[str | None, typer.Option("--method", metavar="NAME", help=_METHOD_HELP)]
+Bins = Annotated[list[str] | None, typer.Option("--bins", metavar="[COLUMN=]BINS", help=_BINS_HELP)]
+By = Annotated[str | None, typer.Option("--by", metavar="COLUMN", help="Cross each histogram with this category.")]
+Name = Annotated[str | None, typer.Option("--name", metavar="NAME", help="The data set's name in the ledger.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+) -> None:
+    """Answer questions about a table of people under differential privacy, with a receipt for each answer."""
+    if version:
+        typer.echo(f"sordino {__version__}")
+    elif context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@app.command(epilog=_example("sordino init patients.parquet -o patients.toml"))
+def init(
+    table: Table,
+    output: Annotated[Path, _file("-o", "--output", words="The file to draft.")] = Path("domain.toml"),
+    force: Annotated[bool, typer.Option("--force", help="Write over the file if there is one.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Draft a domain from column names and stored types alone. No row is read."""
+    from sordino.domain import draft_toml
+    from sordino.table.opening import open_source
+
+    kinds = open_source(table).kinds
+    drafted = {name: _DRAFTED[kind] for name, kind in kinds.items() if kind in _DRAFTED}
+    left_out = [name for name in kinds if name not in drafted]
+    _write(output, draft_toml(drafted), force)
+    if as_json:
+        return _print_json({"path": str(output), "columns": drafted, "left_out": left_out})
+    typer.echo(f"Drafted {output}: {len(drafted)} columns, from their names and stored types. No row was read.")
+    if left_out:
+        typer.echo(f"Left out, stored as a type that cannot be used: {', '.join(left_out)}.")
+    if "unknown" in drafted.values():
+        typer.echo("A CSV file has names only, taken from its first line. Say for each column what it is.")
+    typer.echo('Next: replace every "fill in" by a public fact, then run sordino ledger create.')
+
+
+_DRAFTED = {"number": "real", "text": "category", "truth": "truth", "untyped": "unknown"}
+
+
+@app.command(epilog=_example("sordino plan patients.parquet mean age --domain patients.toml --epsilon 0.1 --rows 5000"))
+def plan(
+    table: Table,
+    query: Asked,
+    columns: Columns = None,
+    *,
+    domain: DomainFile,
+    epsilon: Epsilon,
+    delta: Delta = "0",
+    rows: Rows = None,
+    level: Level = 0.95,
+    method: Method = None,
+    candidates: Candidates = None,
+    quantile: Quantile = None,
+    bins: Bins = None,
+    by: By = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the noise that an answer would carry. No row is read and nothing is spent."""
+    from sordino import Domain, open_table
+    from sordino.question import Question
+    from sordino.wording import plan_in_words
+
+    _require_level(level)
+    asked = Question.typed(query, columns, bins, method=method, candidates=candidates, quantile=quantile, by=by)
+    opened = open_table(table, Domain.from_toml(domain))
+    planned = opened.plan(*asked.arguments, epsilon=epsilon, delta=delta, rows=rows, **asked.options)
+    if as_json:
+        return _print_json({**asked.to_dict(), **planned.to_dict(level)})
+    typer.echo(plan_in_words(query, asked.columns, planned, level, rows or opened.domain.rows))
+
+
+@app.command(
+    epilog=_example(
+        "sordino query patients.parquet mean age --domain patients.toml --ledger patients.ledger --epsilon 0.1"
+    )
+)
+def query(
+    table: Table,
+    query: Asked,
+    columns: Columns = None,
+    *,
+    domain: DomainFile,
+    epsilon: Epsilon,
+    delta: Delta = "0",
+    ledger: LedgerFile = None,
+    no_ledger: Annotated[bool, typer.Option("--no-ledger", help="Keep no budget; the receipt says so.")] = False,
+    name: Name = None,
+    level: Level = 0.95,
+    method: Method = None,
+    candidates: Candidates = None,
+    quantile: Quantile = None,
+    bins: Bins = None,
+    by: By = None,
+    as_json: AsJson = False,
+) -> None:
+    """Pay for an answer, and print it with its interval and receipt."""
+    from sordino import Domain, open_table
+    from sordino.question import Question
+    from sordino.wording import answer_in_words
+
+    _require_level(level)
+    asked = Question.typed(query, columns, bins, method=method, candidates=candidates, quantile=quantile, by=by)
+    opened = open_table(table, Domain.from_toml(domain), ledger=_budget(ledger, no_ledger), name=name)
+    with _Progress() as opened.session.progress:
+        release = opened.ask(*asked.arguments, epsilon=epsilon, delta=delta, **asked.options)
+    if as_json:
+        return _print_json({**asked.to_dict(), **release.to_dict(level)})
+    typer.echo(answer_in_words(query, asked.columns, release, level))
+
+
+@ledgers.command(epilog=_example("sordino ledger create patients.ledger --epsilon 3 --delta 1e-6 --pure 1"))
+def create(
+    file: Book,
+    epsilon: Annotated[str, _number("--epsilon", "Epsilon of the whole promise.")],
+    delta: Annotated[str, _number("--delta", "Delta of the whole promise.")] = "0",
+    pure: Annotated[str, _number("--pure", "With delta: the part of epsilon kept for pure answers.")] = "0",
+    name: Name = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a ledger with a budget that is fixed for good."""
+    from sordino import Ledger
+
+    if os.path.lexists(file):
+        raise LedgerError(f"ledger: {str(file)!r} exists already. Look at it with sordino ledger show.")
+    _show_ledger(Ledger.open(file, epsilon, delta, pure, name=name), as_json)
+
+
+@ledgers.command(epilog=_example("sordino ledger show patients.ledger"))
+def show(file: Book, as_json: AsJson = False) -> None:
+    """Show the promise, what is left of it, and every charge."""
+    from sordino import Ledger
+
+    _show_ledger(Ledger.read(_existing(file)), as_json)
+
+
+@ledgers.command(epilog=_example("sordino ledger verify patients.ledger"))
+def verify(file: Book, as_json: AsJson = False) -> None:
+    """Recompute sums, limits and digests from the entries. Exits with 1 when something is wrong."""
+    from sordino import Ledger
+
+    problems = Ledger.read(_existing(file)).verify()
+    if as_json:
+        _print_json({"path": str(file), "sound": not problems, "problems": problems})
+    else:
+        typer.echo("\n".join(problems) or f"{file} is sound: sums, limits and digests agree.")
+    raise typer.Exit(_FAULT if problems else _DONE)
+
+
+@app.command(epilog=_example("sordino demo --folder sordino-demo"))
+def demo(
+    folder: Annotated[Path, typer.Option("--folder", metavar="FOLDER", help="Where the demo keeps its files.")] = Path(
+        "sordino-demo"
+    ),
+    as_json: AsJson = False,
+) -> None:
+    """Answer questions about a public table, end to end, with receipts. Nothing needs to be prepared."""
+    from sordino.demo import run
+
+    silent: list[str] = []
+    document = run(folder, silent.append if as_json else typer.echo)
+    if as_json:
+        _print_json(document)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit code. Whatever goes wrong becomes one line that holds no private value."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal without a letter must not lose a paid answer
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the warning of a library may quote a cell
+        code, message = _run(None if arguments is None else list(arguments))
+    if message:
+        typer.echo("sordino: " + _one_line(message), err=True)
+    return code
+
+
+def _run(arguments: list[str] | None) -> tuple[int, str]:
+    try:
+        code = typer.main.get_command(app).main(arguments, prog_name="sordino", standalone_mode=False)
+    except (KeyboardInterrupt, typer.Abort):
+        code = _INTERRUPTED
+    except _UsageError as problem:
+        return _ERROR, f"{problem.format_message().rstrip('.')}. Try --help."
+    except SordinoError as problem:
+        return _ERROR, str(problem)
+    except Exception as problem:  # its text, or that of an error behind it, may quote a cell
+        return _ERROR, f"internal error ({type(problem).__name__}); nothing more was released"
+    return (code, "interrupted; a charge already made stands") if code == _INTERRUPTED else (int(code or _DONE), "")
+
+
+class _Progress:
+    """A bar on a terminal's standard error, in percent and never in rows, once a pass has taken a while."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._share: float | None = None
+        self._bar: Any = None
+        self._finished = not sys.stderr.isatty()
+        self._timer = threading.Timer(PATIENCE, self._appear)
+        self._timer.daemon = True
+
+    def __enter__(self) -> _Progress:
+        if not self._finished:
+            self._timer.start()
+        return self
+
+    def __call__(self, share: float) -> None:
+        """The share that has been read, from 0 to 1; never called by a source of unknown length."""
+        with self._lock:
+            self._share = share
+            if self._bar is not None:
+                self._bar.update(0, total=1.0, completed=share)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._timer.cancel()
+        with self._lock:
+            self._finished = True
+            if self._bar is not None:
+                self._bar.stop()
+
+    def _appear(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn
+
+        with self._lock:
+            if self._finished:
+                return
+            parts = (SpinnerColumn(), "reading", BarColumn(), TaskProgressColumn())
+            self._bar = Progress(*parts, console=Console(stderr=True), transient=True)
+            self._bar.add_task("", total=None if self._share is None else 1.0, completed=self._share or 0.0)
+            self._bar.start()
+
+
+def _budget(path: Path | None, no_ledger: bool) -> Any:
+    from sordino import Ledger
+
+    if (path is None) is not no_ledger:
+        raise ParameterError(
+            "query: a budget that nobody keeps is no budget. Write --ledger FILE (sordino ledger create makes one), "
+            "or --no-ledger."
+        )
+    return None if path is None else Ledger.open(_existing(path))
+
+
+def _existing(path: Path) -> Path:
+    if not os.path.lexists(path):
+        raise LedgerError(f"ledger: there is no file {str(path)!r}. Make one with sordino ledger create.")
+    return path
+
+
+def _require_level(level: float) -> None:
+    if not 0 < level <= LARGEST_LEVEL:
+        raise ParameterError(f"level: must lie above 0 and be at most {LARGEST_LEVEL:.9f}. Got {level}.")
+
+
+def _show_ledger(ledger: Any, as_json: bool) -> None:
+    from sordino.wording import ledger_in_words, ledger_to_dict
+
+    if as_json:
+        return _print_json(ledger_to_dict(ledger))
+    typer.echo(ledger_in_words(ledger))
+
+
+def _write(path: Path, text: str, force: bool) -> None:
+    problem = ""
+    try:
+        with path.open("w" if force else "x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        problem = "exists already. Write over it with --force, or name another file with -o"
+    except OSError as error:
+        problem = f"cannot be written ({type(error).__name__})"
+    if problem:
+        raise DomainError(f"init: {str(path)!r} {problem}.")
+
+
+def _print_json(document: Any) -> None:
+    typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
+
+
+def _one_line(text: str) -> str:
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

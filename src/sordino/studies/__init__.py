@@ -1,0 +1,1 @@
+"""One module per paper: what it claims beside what is true. ``published/`` holds methods that are not private."""

@@ -1,0 +1,174 @@
+"""Every member of a family, one line each: a suite runs over all that is registered here.
+
+Statistics are built for a dimension and a relation of neighbours, on domains whose categories are whole numbers,
+so that a table of records is a matrix of floats with NaN for a missing cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+
+import numpy as np
+
+from sordino.domain import Category, Column, Domain, Neighbours, Real
+from sordino.statistics.amounts import Amounts
+from sordino.statistics.by_class import ByClass
+from sordino.statistics.count import Count
+from sordino.statistics.direct import DirectCovariance, DirectMedian
+from sordino.statistics.histograms import BinAxis, CategoryAxis, Histograms
+from sordino.statistics.moments import SecondMoment
+from sordino.statistics.ranks import RankScores, grid_candidates
+from sordino.statistics.statistic import Record, Statistic
+from sordino.statistics.sums import Sum
+from sordino.statistics.unit_split import UnitSplit
+from sordino.statistics.vectors import Ball, Box
+from sordino.table.clipping import ClippedBatch
+from sordino.table.memory import MatrixBlock
+
+Built = tuple[Statistic, Domain]
+Matrix = np.ndarray
+
+RELATIONS: tuple[Neighbours, ...] = ("add-remove", "substitute")
+
+#: Bounds of real columns, taken in turn: with and without zero inside, wide and narrow, never symmetric alone.
+BOUNDS = ((0.0, 120.0), (-5.0, 3.0), (-1.0, 1.0), (10.0, 60.0), (-60.0, -10.0), (0.1, 1e6))
+
+
+def domain_of(
+    dimension: int, neighbours: Neighbours = "add-remove", classes: int = 3, rows: int | None = None
+) -> Domain:
+    """Real columns x0 …, category columns c0 … with 2, 3 or 4 values each, and a class."""
+    columns: dict[str, Column] = {f"x{i}": Real(*BOUNDS[i % len(BOUNDS)]) for i in range(dimension)}
+    columns |= {f"c{i}": Category(range(5, 7 + i % 3)) for i in range(dimension)}
+    columns["class"] = Category(range(classes))
+    return Domain(columns, neighbours=neighbours, rows=rows)
+
+
+def reals(dimension: int) -> tuple[str, ...]:
+    return tuple(f"x{i}" for i in range(dimension))
+
+
+def _axes(domain: Domain, dimension: int) -> list[CategoryAxis]:
+    return [CategoryAxis.of(domain, f"c{i}") for i in range(dimension)]
+
+
+def _plain(make: Callable[[Domain, int], Statistic], classes: int = 3) -> Callable[[int, Neighbours], Built]:
+    def build(dimension: int, neighbours: Neighbours) -> Built:
+        domain = domain_of(dimension, neighbours, classes)
+        return make(domain, dimension), domain
+
+    return build
+
+
+def _by_class(make: Callable[[Domain, int], Statistic], classes: int = 3) -> Callable[[int, Neighbours], Built]:
+    return _plain(lambda domain, d: ByClass(make(domain, d), CategoryAxis.of(domain, "class")), classes)
+
+
+def _histograms(domain: Domain, d: int) -> Statistic:
+    return Histograms(tuple((axis,) for axis in _axes(domain, d)))
+
+
+def _crossed(domain: Domain, d: int) -> Statistic:
+    return Histograms(tuple((CategoryAxis.of(domain, "class"), axis) for axis in _axes(domain, d)))
+
+
+def _all_crossed(domain: Domain, d: int) -> Statistic:
+    return Histograms(((*_axes(domain, min(d, 4)), BinAxis.of(domain, "x0", 3)),))
+
+
+def _bins(domain: Domain, d: int) -> Statistic:
+    return Histograms(tuple((BinAxis.of(domain, name, 7),) for name in reals(d)))
+
+
+def _whole_count(domain: Domain, d: int) -> Statistic:
+    return Count((*reals(d), "c0"))
+
+
+#: A ball that does not fill the box and is not at its middle.
+def _small_ball(d: int) -> Ball:
+    return Ball(reals(d), radius=0.5, centre=tuple(0.3 if i % 2 else -0.25 for i in range(d)))
+
+
+#: Statistics whose total is the sum of the records' maps: name -> (dimension, neighbours) -> statistic and domain.
+STATISTICS: dict[str, Callable[[int, Neighbours], Built]] = {
+    "count of whole records": _plain(_whole_count),
+    "histogram": _plain(lambda domain, d: Histograms((tuple(_axes(domain, 1)),))),
+    "histograms": _plain(_histograms),
+    "histograms crossed with a class": _plain(_crossed),
+    "crossed histogram": _plain(_all_crossed),
+    "histograms of bins": _plain(_bins),
+    "histograms crossed with one class": _plain(_crossed, classes=1),
+    "histogram of one cell": _plain(lambda domain, d: Histograms(((CategoryAxis.of(domain, "class"),),)), classes=1),
+    "sum in a box": _plain(lambda domain, d: Sum(Box(reals(d)))),
+    "sum in a ball": _plain(lambda domain, d: Sum(Ball(reals(d)))),
+    "sum in a small ball": _plain(lambda domain, d: Sum(_small_ball(d))),
+    "second moments in a box": _plain(lambda domain, d: SecondMoment(Box(reals(d)))),
+    "second moments in a box, Frobenius": _plain(lambda domain, d: SecondMoment(Box(reals(d)), frobenius=True)),
+    "second moments in a ball": _plain(lambda domain, d: SecondMoment(Ball(reals(d)))),
+    "second moments in a ball, Frobenius": _plain(lambda domain, d: SecondMoment(Ball(reals(d)), frobenius=True)),
+    "second moments in a small ball": _plain(lambda domain, d: SecondMoment(_small_ball(d))),
+    "split of degree 1": _plain(lambda domain, d: UnitSplit(reals(d))),
+    "split of degree 2": _plain(lambda domain, d: UnitSplit(reals(d), degree=2)),
+    "amounts": _plain(lambda domain, d: Amounts.of(domain, reals(d))),
+    "count by class": _by_class(lambda domain, d: Count()),
+    "count by one class": _by_class(lambda domain, d: Count(), classes=1),
+    "count of whole records by class": _by_class(_whole_count),
+    "histograms by class": _by_class(_histograms),
+    "sum in a box by class": _by_class(lambda domain, d: Sum(Box(reals(d)))),
+    "sum in a ball by class": _by_class(lambda domain, d: Sum(Ball(reals(d)))),
+    "second moments in a box by class": _by_class(lambda domain, d: SecondMoment(Box(reals(d)))),
+    "second moments in a box by class, Frobenius": _by_class(
+        lambda domain, d: SecondMoment(Box(reals(d)), frobenius=True)
+    ),
+    "second moments in a box by one class": _by_class(lambda domain, d: SecondMoment(Box(reals(d))), classes=1),
+    "second moments in a ball by class": _by_class(lambda domain, d: SecondMoment(Ball(reals(d)))),
+    "split of degree 2 by class": _by_class(lambda domain, d: UnitSplit(reals(d), degree=2)),
+    "amounts by class": _by_class(lambda domain, d: Amounts.of(domain, reals(d))),
+}
+
+#: The count of all records, apart: under ``substitute`` it is public and its sensitivity is zero.
+ALL_RECORDS = _plain(lambda domain, d: Count())
+
+
+def _ranks(dimension: int, rows: int, quantile: Fraction = Fraction(1, 2)) -> Built:
+    domain = domain_of(dimension, "substitute", rows=rows)
+    return RankScores("x0", grid_candidates(domain.real("x0"), 4), quantile), domain
+
+
+#: Statistics that finish their total: name -> (dimension, rows) -> statistic and domain, under ``substitute``.
+FINISHED: dict[str, Callable[[int, int], Built]] = {
+    "direct covariance": lambda d, n: (DirectCovariance(reals(d), n), domain_of(d, "substitute", rows=n)),
+    "direct median": lambda d, n: (DirectMedian("x0", n), domain_of(d, "substitute", rows=n)),
+    "ranks": _ranks,
+    "ranks for a tail": lambda d, n: _ranks(d, n, Fraction(9, 10)),
+}
+
+
+def every_statistic(dimension: int) -> dict[str, Built]:
+    """All registered statistics, for their record maps; finished ones for five rows."""
+    built = {name: make(dimension, "add-remove") for name, make in STATISTICS.items()}
+    built["count of all records"] = ALL_RECORDS(dimension, "add-remove")
+    return built | {name: make(dimension, 5) for name, make in FINISHED.items()}
+
+
+def rows_of(domain: Domain, records: Iterable[Record]) -> Matrix:
+    """Records as a matrix in the domain's order of columns; a column that a record lacks gets its first value."""
+    usual = {
+        name: column.middle if isinstance(column, Real) else column.values[0] for name, column in domain.columns.items()
+    }
+    cells = [[{**usual, **record}[name] for name in domain.columns] for record in records]
+    matrix = np.array(cells, dtype=object).reshape(len(cells), len(usual))
+    return np.where(np.equal(matrix, None), np.nan, matrix).astype(np.float64)
+
+
+def batch_of(domain: Domain, matrix: Matrix) -> ClippedBatch:
+    return ClippedBatch(domain, MatrixBlock(matrix, tuple(domain.columns)))
+
+
+def maps_of(statistic: Statistic, domain: Domain, matrix: Matrix) -> Matrix:
+    """Record maps of many records, in batches of one block; a huge cell may overflow on its way to the clip."""
+    starts = range(0, len(matrix), 4096)
+    with np.errstate(over="ignore"):  # as in the engine
+        pieces = [statistic.record_maps(batch_of(domain, matrix[start : start + 4096])) for start in starts]
+    return np.concatenate(pieces) if pieces else np.zeros((0, statistic.inner_size), dtype=np.int64)
