@@ -161,14 +161,15 @@ class _Search:
 
     def _moves(self, row: Matrix) -> Matrix:
         """The row itself, every move of one column, and moves of all signs and of the whole length."""
-        here = (row[self.real] - self.middles) / self.halves
+        with np.errstate(over="ignore"):
+            here = np.clip((row[self.real] - self.middles) / self.halves, -1, 1)
         filled = np.nan_to_num(here)
         targets = [np.full_like(here, target) for target in (-1.0, 0.0, 1.0, np.nan)]
         targets += [filled + step for step in (0.5, -0.5, 0.1, -0.1, 0.02, -0.02)] + [-filled]
         one_column = np.eye(len(here), dtype=bool)
         places = [here, *(place for target in targets for place in np.where(one_column, target, here))]
         places += [filled * factor for factor in (-1.0, 0.5, 0.9, 1.1, 2.0)]
-        moves = np.tile(row, (len(places), 1))
+        moves = np.tile(row, (len(places), 1))  # the first keeps a cell beyond its bounds
         moves[1:, self.real] = self.middles + self.halves * np.clip(places[1:], -1, 1)
         changed = [moves]
         for place, values in self.options.items():

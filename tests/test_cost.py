@@ -18,7 +18,7 @@ from dp_accounting.rdp import rdp_privacy_accountant
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from opendp.mod import enable_features
-from scipy import optimize
+from scipy import optimize, stats
 
 from sordino.cost import Cost, delta_of, epsilon_of, exact, positive, probability, rho_within, up_to_float
 from sordino.errors import ParameterError
@@ -62,8 +62,10 @@ def test_ten_tenths_are_one_and_binary_floats_would_not_be() -> None:
 
 @pytest.mark.parametrize(
     "amount",
-    [0, -1, -0.1, math.nan, -math.inf, True, False, np.bool_(True), None, "much", "nan", "inf", "", [1], 1j, np.float64("nan"),
-     Decimal("nan"), Decimal("inf"), np.array([1.0, 2.0]), "1/0", b"1"],
+    [
+        0, -1, -0.1, math.nan, -math.inf, True, False, np.bool_(True), None, "much", "nan", "inf", "", [1], 1j,
+        np.float64("nan"), Decimal("nan"), Decimal("inf"), np.array([1.0, 2.0]), "1/0", b"1",
+    ],
 )  # fmt: skip
 def test_an_amount_that_cannot_be_spent_is_refused(amount: object) -> None:
     for make in (Cost.pure, Cost.concentrated, Cost.of):
@@ -226,6 +228,19 @@ def test_more_epsilon_or_delta_buys_more_rho(e1: Fraction, e2: Fraction, d1: Fra
     assert rho_within(small, rare) <= rho_within(large, rare) <= rho_within(large, common)
     assert epsilon_of(small, common) <= epsilon_of(large, common) <= epsilon_of(large, rare)
     assert rho_within(small, rare) <= small  # the first-order bound: rho below epsilon
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), PAIRS)
+def test_the_exact_profile_of_the_gaussian_that_costs_rho_is_within_delta(epsilon: Fraction, delta: Fraction) -> None:
+    """Balle and Wang (2018): delta = Phi(m/2 - e/m) - exp(e) Phi(-m/2 - e/m) for shift m = sqrt(2 rho) in scales."""
+
+    def profile(rho: float) -> float:
+        m, e = math.sqrt(2 * rho), float(epsilon)
+        return float(stats.norm.cdf(m / 2 - e / m) - math.exp(e + stats.norm.logcdf(-m / 2 - e / m)))
+
+    rho = float(rho_within(epsilon, delta))
+    assert profile(rho) <= float(delta)
+    assert profile(4 * rho) > float(delta)  # the twin: half the scale
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1, 4])

@@ -22,8 +22,10 @@ from sordino.domain import Neighbours
 from sordino.errors import ParameterError
 from sordino.privacy.price import ChoicePrice
 from sordino.privacy.session import Session
+from sordino.queries import ratio
 from sordino.queries.private_table import PrivateTable
 from sordino.queries.ratio import share_interval
+from sordino.queries.variance import _variance_range
 from sordino.release import LARGEST_LEVEL, DiscreteGaussian, DiscreteLaplace, Law, NoisyTotal, Release
 
 LEVELS = (0.5, 0.9, 0.95)
@@ -498,3 +500,58 @@ def test_the_interval_of_a_share_widens_with_its_level() -> None:
     widths = sizes((0.1, 0.5, 0.9, 0.99, 0.999999))
     assert widths == sorted(widths)
     assert widths[0] > 0
+
+
+# ---- the pieces of the proofs (docs/proofs/intervals.md) -------------------------------------------------------
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.2, 0.5, 0.4999999, 0.9, 1.0])
+def test_the_tail_of_two_laplace_variables_is_that_of_the_law(share: float) -> None:
+    """Pr(|(1-m) X - m Y| > t) by summing one variable out: Pr(|a X - y| > t) in closed form, over a fine grid of y."""
+    a, b = max(share, 1 - share), min(share, 1 - share)
+    y, width = np.linspace(-60, 60, 400_001, retstep=True)
+    density = np.exp(-np.abs(y)) / 2 * width
+
+    def above(x: np.ndarray) -> np.ndarray:
+        return np.where(x > 0, np.exp(-np.abs(x)) / 2, 1 - np.exp(-np.abs(x)) / 2)
+
+    for t in (0.01, 0.5, 2.0, 8.0):
+        summed = float((density * (above((t - b * y) / a) + above((t + b * y) / a))).sum())
+        found = float(ratio._two_laplace_tail(np.array([t]), np.array([share]))[0])
+        assert found == pytest.approx(summed, rel=1e-4, abs=1e-9)
+
+
+@pytest.mark.parametrize("law", [DiscreteLaplace, DiscreteGaussian])
+@pytest.mark.parametrize("level", [0.01, 0.3, 0.5, 0.9, 0.95, 0.999, LARGEST_LEVEL])
+def test_the_quantile_of_a_share_is_convex_and_symmetric(law: type, level: float) -> None:
+    """Then the larger of two neighbours bounds what lies between them, and no piece of the set is missed."""
+    table = ratio._quantiles(law, level)
+    assert (np.diff(table, 2) >= -1e-9 * table.max()).all()
+    assert table == pytest.approx(table[::-1], rel=1e-6)
+    if law is DiscreteLaplace:
+        tail = ratio._two_laplace_tail(table, np.linspace(0, 1, len(table)))
+        assert tail == pytest.approx(np.full(len(table), 1 - level), rel=1e-6)
+        assert table[0] == pytest.approx(-math.log(1 - level), rel=1e-6)
+
+
+def test_the_range_of_a_variance_over_a_box_of_parts_is_that_of_a_dense_grid() -> None:
+    rng = np.random.default_rng(13)
+    for _ in range(60):
+        ranges = [tuple(sorted(pair)) for pair in rng.choice([0, 1], (3, 2)) * rng.exponential(10, (3, 2))]
+        low, high = _variance_range(*ranges)  # type: ignore[arg-type]
+        a, b, c = np.meshgrid(*[np.linspace(*each, 25) for each in ranges], indexing="ij")
+        size = np.maximum(a + b + c, 1e-9)  # where nothing is left the variance is zero
+        variances = np.clip((a * c - b * b / 4) / size**2, 0, 0.25)
+        assert low <= variances.min() + 1e-12
+        assert high >= variances.max() - 1e-12
+        if sum(each[0] for each in ranges) > 0:  # else the range is the whole one
+            assert low == pytest.approx(variances.min(), abs=1e-12)
+            assert high == pytest.approx(variances.max(), abs=0.01)
+
+
+def test_an_interval_of_largest_level_is_still_an_interval() -> None:
+    """Parts of a joint interval go nearer to one than the level that a user may ask for."""
+    private = opened(table_of(ROWS), "add-remove", 0)
+    histogram = private.histogram("x", bins=1000, epsilon=1)
+    low, high = private.median("x", epsilon=1).interval(LARGEST_LEVEL, histogram=histogram)
+    assert X[0] <= low < high <= X[1]

@@ -32,7 +32,7 @@ from sordino.privacy.ledger import Ledger
 from sordino.privacy.noise import Noise, SecureNoise, SeededNoise
 from sordino.privacy.price import LARGEST_SCALE, Question
 from sordino.privacy.session import Session
-from sordino.release import LARGEST_LEVEL, SUMMED_GAUSSIAN_SCALE, DiscreteGaussian, DiscreteLaplace, Law, NoNoise
+from sordino.release import LARGEST_PART, SUMMED_GAUSSIAN_SCALE, DiscreteGaussian, DiscreteLaplace, Law, NoNoise
 from sordino.statistics.count import Count
 from sordino.statistics.direct import DirectCovariance
 
@@ -220,7 +220,7 @@ WIDE = DiscreteLaplace(float(LARGEST_SCALE))
 
 
 def test_no_draw_is_used_twice() -> None:
-    """Between coordinates, laws, calls and sessions. 4,000 draws of scale 1e17 meet by chance with probability 2e-11."""
+    """Between coordinates, laws, calls and sessions. 4,000 draws of scale 1e17 meet with probability below 1e-9."""
     first, second = SecureNoise(), SecureNoise()
     draws = [draw for source in (first, second, first) for draw in source.draw([WIDE] * 1000)]
     draws += [first.draw([WIDE])[0] for _ in range(500)]
@@ -318,8 +318,8 @@ def test_half_width_is_the_smallest_that_holds_the_level(law: Law, level: float)
 
 @pytest.mark.parametrize("law", LAWS, ids=repr)
 def test_half_width_holds_for_levels_next_to_one(law: Law) -> None:
-    tail = 1 - LARGEST_LEVEL
-    k = law.half_width(LARGEST_LEVEL)
+    tail = 1 - LARGEST_PART
+    k = law.half_width(LARGEST_PART)
     continuous = -math.log(tail) if isinstance(law, DiscreteLaplace) else -stats.norm.ppf(tail / 2)
     assert k == pytest.approx(law.scale * continuous, rel=1e-9, abs=3)
 
@@ -358,9 +358,9 @@ def test_a_draw_at_the_end_of_64_bits_is_never_used(monkeypatch: pytest.MonkeyPa
 
 
 def test_beyond_the_largest_scale_draws_do_saturate_and_are_refused() -> None:
-    """At 2^62 a Laplace draw leaves 64 bits with probability 0.135, a Gaussian one with 0.046: 600 of them never do
+    """At 2^62 a draw leaves 64 bits with probability 0.135 (Laplace) or 0.046 (Gaussian).
 
-    with probability below 1e-12. That is why ``price`` stops at 2^63/80.
+    None of 600 does with probability below 1e-12. That is why ``price`` stops at 2^63/80.
     """
     for law in (DiscreteLaplace(2.0**62), DiscreteGaussian(2.0**62)):
         with pytest.raises(NoiseError, match="not used"):
@@ -393,9 +393,9 @@ def test_totals_beyond_63_bits_work(random_state: int | None) -> None:
 
 
 def permute_and_flip(scores: Sequence[int], scale: float) -> np.ndarray:
-    """Exact law of the noisy maximum with exponential noise (Ding et al. 2021): candidates in random order, each
+    """Exact law of the noisy maximum with exponential noise (Ding et al. 2021).
 
-    taken with probability exp((score - best) / scale).
+    Candidates come in random order, and each is taken with probability exp((score - best) / scale).
     """
     taken = [math.exp((score - max(scores)) / scale) for score in scores]
     law = np.zeros(len(scores))

@@ -31,7 +31,7 @@ from sordino.statistics.ranks import RankScores
 from sordino.statistics.statistic import EXACT_LIMIT, Statistic
 from sordino.statistics.sums import Sum
 from sordino.statistics.unit_split import UnitSplit
-from sordino.statistics.vectors import LARGEST_DIMENSION, Ball, Box
+from sordino.statistics.vectors import LARGEST_DIMENSION, Ball, Box, _inside
 from sordino.table.memory import MatrixBlock
 
 DIMENSION = 3
@@ -226,7 +226,7 @@ any_rows = st.lists(st.lists(any_cell, min_size=7, max_size=7), min_size=1, max_
 def test_any_record_of_floats_obeys_every_law(cells: list[list[float]]) -> None:
     rows = np.array(cells)
     for statistic, domain in every_statistic(DIMENSION).values():
-        with quietly:
+        with np.errstate(over="ignore"):
             maps = statistic.record_maps(batch_of(domain, rows))
             total = statistic.block_total(batch_of(domain, rows))
             last = statistic.record_maps(batch_of(domain, rows[-1:]))
@@ -253,6 +253,20 @@ def test_vectors_in_a_ball_have_an_integer_norm_of_at_most_the_grid(dimension: i
         norms = [sum(int(entry) ** 2 for entry in vector) for vector in vectors.tolist()]
         assert max(norms) <= steps**2
         assert max(norms) >= 0.5 * steps**2 or steps == 16
+
+
+def test_vectors_beyond_the_ball_are_pulled_in_and_others_left_alone() -> None:
+    """The second line of defence, on its own: the scale of the grid keeps vectors inside already."""
+    rng = np.random.default_rng(4)
+    for dimension in (1, 2, 8, 64):
+        directions = rng.normal(size=(500, dimension))
+        directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+        vectors = np.rint(directions * rng.choice([2**19, 2**20, 2**20 + 3, 2**21], (500, 1)))
+        norms = (vectors.astype(object) ** 2).sum(axis=1)
+        pulled = _inside(vectors.copy(), 2**20)
+        assert ((pulled.astype(object) ** 2).sum(axis=1) <= 2**40).all()
+        assert np.array_equal(pulled[norms <= 2**40], vectors[norms <= 2**40])
+        assert np.array_equal(np.sign(pulled * vectors), np.abs(np.sign(pulled)))  # towards zero, never past it
 
 
 def test_twin_vectors_rounded_without_the_check_leave_the_ball() -> None:
@@ -297,7 +311,7 @@ def test_one_missing_cell_takes_out_what_is_read_together(name: str) -> None:
     for place, column in enumerate(names):
         rows = ordinary_rows(domain, 2, 9)
         rows[1, place] = np.nan
-        full, gone = statistic.record_maps(batch_of(domain, np.vstack([rows[0], rows[0], rows[1]])))[1:]
+        gone = statistic.record_maps(batch_of(domain, rows))[1]
         if column not in statistic.columns:
             assert gone.any() or isinstance(statistic, DirectCovariance)
         elif isinstance(statistic, Histograms):

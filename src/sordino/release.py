@@ -19,6 +19,9 @@ from sordino.errors import ParameterError
 #: Nearer to certainty a level would round to it.
 LARGEST_LEVEL = 1 - 1e-9
 
+#: A part of a joint interval goes nearer to it, so that all parts together hold at the level.
+LARGEST_PART = 1 - 2.0**-50
+
 #: Below this scale the tail of a discrete Gaussian is summed; above it the continuous quantile, rounded up, covers.
 SUMMED_GAUSSIAN_SCALE = 100.0
 
@@ -62,7 +65,7 @@ class DiscreteLaplace:
     def half_width(self, level: float) -> int:
         """From the tail Pr(|noise| > k) = 2 q^(k+1) / (1+q)."""
         ratio = math.exp(-1 / self.scale)
-        steps = self.scale * math.log(2 / ((1 + ratio) * (1 - checked_level(level))))
+        steps = self.scale * math.log(2 / ((1 + ratio) * (1 - checked_level(level, LARGEST_PART))))
         return max(0, math.ceil(steps) - 1)
 
 
@@ -83,7 +86,7 @@ class DiscreteGaussian:
 
     def half_width(self, level: float) -> int:
         """Summed for small scales; the rounded-up continuous quantile for large ones."""
-        checked_level(level)
+        checked_level(level, LARGEST_PART)
         if self.scale >= SUMMED_GAUSSIAN_SCALE:
             return math.ceil(self.scale * -NormalDist().inv_cdf((1 - level) / 2))
         masses = self._masses()
@@ -113,7 +116,7 @@ class NoNoise:
 
     def half_width(self, level: float) -> int:
         """Nothing is added, so the interval is a point."""
-        checked_level(level)
+        checked_level(level, LARGEST_PART)
         return 0
 
 
@@ -305,8 +308,8 @@ def to_plain(value: Any) -> Any:
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def checked_level(level: float) -> float:
+def checked_level(level: float, largest: float = LARGEST_LEVEL) -> float:
     """A confidence level strictly between 0 and 1."""
-    if not (isinstance(level, int | float) and 0 < level <= LARGEST_LEVEL):
+    if isinstance(level, bool) or not (isinstance(level, int | float) and 0 < level <= largest):
         raise ParameterError(f"interval: level must lie above 0 and be at most 1 - 1e-9. Got {level}.")
     return float(level)

@@ -146,6 +146,10 @@ class _Record:
         """Whether no run has come to an end, and all failed in the same words."""
         return self.failures == len(self.outcomes) and len({each.words for each in self.outcomes}) == 1
 
+    def named(self, score: str) -> str:
+        """A score by its name; the only number of a given one is that score."""
+        return score if self._score is None else score.replace("number 0", "the given score")
+
     def _one(self, table: Any) -> Outcome:
         try:
             outcome = self._run(table, self._public)
@@ -199,7 +203,7 @@ def _report(subject: str, claim: _Claim, record: _Record, results: Sequence[_Loo
         "guesses": guesses.guesses,
         "right": guesses.right,
         "p_value": min(look.share_of(claim.level, claim.epsilon) for look in results),
-        "score": shown.rule.score.name,
+        "score": record.named(shown.rule.score.name),
         "thresholds": shown.rule.thresholds,
         "samples": _samples(shown),
         "smallest_visible": visible,

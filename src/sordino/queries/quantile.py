@@ -122,7 +122,7 @@ def value_interval(histogram: Release, scores: RankScores, declared: Real, level
     """
     edges = _edges_of(histogram, scores.column, declared)
     part, whole = scores.quantile.numerator, scores.quantile.denominator
-    low, high = histogram.interval(1 - (1 - level) / (len(edges) - 1))
+    low, high = histogram.make_interval(1 - (1 - level) / (len(edges) - 1))
     least, most = sum(map(int, low)), sum(map(int, high))
     start, end, below_least, below_most = edges[0], edges[-1], 0, 0
     for edge, fewest, greatest in zip(edges[1:], low, high, strict=True):

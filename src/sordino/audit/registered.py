@@ -1,0 +1,88 @@
+"""All that ``sordino audit self`` looks at, one line each: statistics, and whatever asks a private table.
+
+A new statistic, query, estimator or synthesiser is one line here, and a test misses it when the line is forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from sordino.domain import Category, Column, Domain, Neighbours, Real
+from sordino.queries.private_table import PrivateTable
+from sordino.statistics.amounts import Amounts
+from sordino.statistics.by_class import ByClass
+from sordino.statistics.count import Count
+from sordino.statistics.direct import DirectCovariance, DirectMedian
+from sordino.statistics.histograms import BinAxis, CategoryAxis, Histograms
+from sordino.statistics.moments import SecondMoment
+from sordino.statistics.ranks import RankScores, grid_candidates
+from sordino.statistics.statistic import Statistic
+from sordino.statistics.sums import Sum
+from sordino.statistics.unit_split import UnitSplit
+from sordino.statistics.vectors import Ball, Box
+
+#: Anything that asks a private table and returns a result.
+Subject = Callable[[PrivateTable], Any]
+
+COLUMNS: dict[str, Column] = {"a": Real(0, 10), "b": Real(-5, 5), "c": Category(["x", "y", "z"])}
+
+DOMAINS: dict[Neighbours, Domain] = {
+    "add-remove": Domain(COLUMNS),
+    "substitute": Domain(COLUMNS, neighbours="substitute", rows=10),
+}
+
+#: The domain of the statistics: one column more, so that odd dimensions occur.
+WIDE = Domain({**COLUMNS, "d": Real(10, 60)})
+
+_REALS = ("a", "b", "d")
+_CLASSES = CategoryAxis.of(WIDE, "c")
+_SMALL_BALL = Ball(_REALS, radius=0.5, centre=(0.25, -0.25, 0.25))
+
+STATISTICS: dict[str, Statistic] = {
+    "count of whole records": Count(("a", "c")),
+    "histograms": Histograms(((_CLASSES,), (_CLASSES, BinAxis.of(WIDE, "a", 3)), (BinAxis.of(WIDE, "b", 4),))),
+    "sum in a box": Sum(Box(_REALS)),
+    "sum in a ball": Sum(Ball(_REALS)),
+    "sum in a small ball": Sum(_SMALL_BALL),
+    "amounts": Amounts.of(WIDE, _REALS),
+    "second moments in a box": SecondMoment(Box(_REALS)),
+    "second moments in a box, Frobenius": SecondMoment(Box(_REALS), frobenius=True),
+    "second moments in a ball": SecondMoment(Ball(_REALS)),
+    "split of degree 2": UnitSplit(_REALS, degree=2),
+    "second moments by class": ByClass(SecondMoment(Box(_REALS)), _CLASSES),
+    "direct covariance": DirectCovariance(("a", "b"), 10),
+    "direct median": DirectMedian("a", 10),
+    "ranks": RankScores("a", grid_candidates(WIDE.real("a"), 8), Fraction(1, 2)),
+}
+
+#: Asked under both relations; candidates are few so that replays are quick.
+QUERIES: dict[str, Subject] = {
+    "sum": lambda table: table.sum(["a", "b"], epsilon=1),
+    "sum, delta": lambda table: table.sum("b", epsilon=1, delta=1e-6),
+    "mean": lambda table: table.mean("a", epsilon=1),
+    "mean by sum and size": lambda table: table.mean(["a", "b"], epsilon=1, method="sum-and-size"),
+    "mean, delta": lambda table: table.mean(["a", "b"], epsilon=1, delta=1e-6),
+    "variance": lambda table: table.variance("a", epsilon=1),
+    "variance by sum and size": lambda table: table.variance("b", epsilon=1, method="sum-and-size"),
+    "covariance": lambda table: table.covariance(["a", "b"], epsilon=1),
+    "covariance by sum and size": lambda table: table.covariance(["a", "b"], epsilon=1, method="sum-and-size"),
+    "covariance, delta": lambda table: table.covariance(["a", "b"], epsilon=1, delta=1e-6),
+    "histogram": lambda table: table.histogram("c", epsilon=1),
+    "crossed histogram": lambda table: table.histogram(["c", "a"], bins={"a": 3}, epsilon=1),
+    "histograms": lambda table: table.histograms(["a", "b"], by="c", bins=4, epsilon=1, delta=1e-6),
+    "median": lambda table: table.median("a", epsilon=1, candidates=32),
+    "quantile, delta": lambda table: table.quantile("b", 0.9, epsilon=1, delta=1e-6, candidates=32),
+}
+
+#: Asked under one relation only.
+ONLY: dict[Neighbours, dict[str, Subject]] = {
+    "add-remove": {"count": lambda table: table.count(epsilon=1)},
+    "substitute": {"direct median": lambda table: table.median("a", epsilon=1, method="direct")},
+}
+
+
+def subjects(neighbours: Neighbours) -> dict[str, Subject]:
+    """All that can be asked under one relation."""
+    return {**QUERIES, **ONLY[neighbours]}

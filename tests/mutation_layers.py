@@ -1,0 +1,561 @@
+"""The layers that planted bugs are tried against: each is quick, and says nothing about the code as it is.
+
+A layer is a generator of complaints, the cheapest and likeliest first, so that the first one ends the search. Layers
+are made of the audits in ``sordino/audit`` on small subjects; two of them are of this folder alone: totals on every
+way to hand rows over, and the promises of a session.
+
+To ask which layers see a bug of your own: ``complaints_of`` in ``test_mutants.py``.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import shutil
+import sqlite3
+import tempfile
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+
+import sordino as so
+import test_architecture
+from registry import FINISHED, STATISTICS
+from sordino.audit.laws import broken_laws
+from sordino.audit.ledger import audit_ledger
+from sordino.audit.losses import audit_losses
+from sordino.audit.neighbours import ordinary_records
+from sordino.audit.noise import audit_noise, audit_residuals
+from sordino.audit.replay import audit_replay
+from sordino.audit.sensitivity import search
+from sordino.cost import Cost, rho_within
+from sordino.domain import Domain, Neighbours
+from sordino.engine.accumulation import Accumulation
+from sordino.engine.local import accumulate
+from sordino.errors import BudgetError, LedgerError, ParameterError, PassError, SordinoError
+from sordino.privacy import session as gate
+from sordino.privacy.noise import SecureNoise
+from sordino.privacy.price import Question
+from sordino.privacy.session import Session
+from sordino.statistics.count import Count
+from sordino.statistics.histograms import BinAxis, CategoryAxis, Histograms
+from sordino.statistics.moments import SecondMoment
+from sordino.statistics.ranks import RankScores
+from sordino.statistics.statistic import Statistic
+from sordino.statistics.sums import Sum
+from sordino.statistics.unit_split import UnitSplit
+from sordino.statistics.vectors import Box
+from sordino.table.clipping import ClippedBatch
+from sordino.table.memory import MatrixBlock
+from sordino.table.opening import check_domain, open_source
+from sordino.table.source import ArrowBlock, Kind, Source, UnreadBlock
+from subjects import DOMAINS, EVERY, subjects
+
+#: Module names without ``sordino.`` and the texts that a planted bug gives them.
+Edited = Mapping[str, str]
+Layer = Callable[[Edited], Iterator[str]]
+
+RELATIONS: tuple[Neighbours, ...] = ("add-remove", "substitute")
+
+
+# --- S: search and laws ------------------------------------------------------------------------------------------
+
+
+def search_and_laws(edited: Edited) -> Iterator[str]:
+    """No record moves a statistic farther than declared, in 3 and in 8 dimensions; totals are sums of pure maps."""
+    for dimension, (name, make) in itertools.product((3, 8), STATISTICS.items()):
+        statistic, domain = make(dimension, "add-remove")
+        yield from _found_beyond(name, statistic, narrowed(domain, statistic))
+    for (name, make), rows in itertools.product(FINISHED.items(), (5, 6)):
+        statistic, domain = make(3, rows)
+        yield from _found_beyond(name, statistic, narrowed(domain, statistic))
+        yield from broken_laws(statistic, narrowed(domain, statistic))
+    for dimension, (name, make) in itertools.product((3, 8), STATISTICS.items()):
+        statistic, domain = make(dimension, "add-remove")
+        if dimension == 3 or len(statistic.columns) <= 8:
+            yield from (f"{name}: {law}" for law in broken_laws(statistic, narrowed(domain, statistic)))
+
+
+def _found_beyond(name: str, statistic: Statistic, domain: Domain) -> Iterator[str]:
+    for finding in search(statistic, domain, 0.2, np.random.default_rng(0)):
+        if finding.found > finding.declared:
+            where = f"{finding.neighbours}, {finding.measure}"
+            yield f"{name}, {where}: found {finding.found}, declared {finding.declared}"
+
+
+def narrowed(domain: Domain, statistic: Statistic) -> Domain:
+    """The domain with the statistic's columns only."""
+    columns = statistic.columns or tuple(domain.columns)[:1]
+    return Domain({name: domain[name] for name in columns}, neighbours=domain.neighbours, rows=domain.rows)
+
+
+# --- R: replay ---------------------------------------------------------------------------------------------------
+
+#: From almost nothing to more than anybody spends: where "so small" and "so large" begin is nobody's guess.
+EPSILONS = ("1e-13", "1e-6", "0.01", "0.37", "2.5", "12", "40", "1000")
+
+
+def ladder(table: so.PrivateTable) -> Any:
+    """A few statistics at very different costs, pure and concentrated, in one pass."""
+    box = Box(("a", "b"))
+    few = (Count(("a",)), Sum(box), UnitSplit(("a",), degree=2), Histograms(((CategoryAxis.of(table.domain, "c"),),)))
+    costs = [make(epsilon) for make in (Cost.pure, Cost.concentrated) for epsilon in EPSILONS]
+    weighted = [Question(SecondMoment(box, frobenius=True), Cost.concentrated("0.5"))]
+    totals = table.session.answer([*(Question(each, cost) for each in few for cost in costs), *weighted])
+    scores = RankScores("a", (2.0, 5.0, 7.5), Fraction(1, 4))
+    chosen = [table.session.choose(scores, cost) for cost in costs[2:8] + costs[10:]]
+    return [(total.values, total.laws, total.receipt) for total in totals], chosen
+
+
+def through_the_gate(neighbours: Neighbours) -> tuple[Callable[[so.PrivateTable], Any], Domain]:
+    """Every registered statistic in one pass, paid in either kind, and a domain with rows where they are public."""
+    built = [make(3, neighbours) for make in STATISTICS.values()]
+    domain = built[0][1]
+
+    def ask(table: so.PrivateTable) -> Any:
+        costs = itertools.cycle((Cost.pure("0.7"), Cost.concentrated("0.3")))
+        questions = [
+            Question(statistic, cost)
+            for (statistic, own), cost in zip(built, costs, strict=False)
+            if own == domain and statistic.sensitivity(neighbours).l1
+        ]
+        return [total.values for total in table.session.answer(questions)]
+
+    return ask, domain
+
+
+def replays(edited: Edited) -> Iterator[str]:
+    """With every release frozen nothing differs between neighbours: small tables first, then all sizes for a few."""
+    few = EVERY[::6]
+    for size, asked in ((2, few), (10, EVERY), (1, EVERY), (1000, few), (64, few), (100, few)):
+        for neighbours, name in asked:
+            claim = Cost.of(1, 1e-6) if "delta" in name or name == "histograms" else Cost.of(1)
+            yield from _replayed(subjects(neighbours)[name], DOMAINS[neighbours], f"{neighbours}, {name}", size, claim)
+        if size == 2:
+            for neighbours in RELATIONS:
+                yield from _replayed(ladder, DOMAINS[neighbours], f"{neighbours}, ladder", 2)
+                yield from _replayed(*through_the_gate(neighbours), f"{neighbours}, every statistic", 10)
+
+
+def _replayed(
+    subject: Any, domain: Domain, name: str, size: int, claim: Cost | None = None
+) -> Iterator[str]:
+    report = audit_replay(subject, domain, claim=claim, sizes=(size,), name=name)
+    yield from (f"{name}: {complaint}" for complaint in report.complaints)
+    if report.verdict == "not tested":
+        yield f"{name}: nothing was released"
+
+
+# --- N: the law of the noise -------------------------------------------------------------------------------------
+
+
+def noise_laws(edited: Edited) -> Iterator[str]:
+    """The ladder of scales, and the residuals of releases at many costs, in cells that are empty and cells that are not."""
+    yield from audit_noise().complaints
+    records = ordinary_records(DOMAINS["add-remove"], 10)
+    for subject, runs in ((ladder, 60), (subjects("add-remove")["crossed histogram"], 150)):
+        yield from audit_residuals(subject, records, DOMAINS["add-remove"], runs=runs).complaints
+    ask, domain = through_the_gate("substitute")
+    yield from audit_residuals(ask, ordinary_records(domain, 3), domain, runs=30).complaints
+    for name, subject in subjects("add-remove").items():
+        report = audit_residuals(subject, records, DOMAINS["add-remove"], runs=25, name=name)
+        yield from (f"{name}: {complaint}" for complaint in report.complaints)
+
+
+# --- C: loss calibration -----------------------------------------------------------------------------------------
+
+_SMALL = Domain({"a": so.Real(0, 10), "c": so.Category(["x", "y", "z"])})
+_SMALL_SUBSTITUTE = Domain(_SMALL.columns, neighbours="substitute", rows=5)
+
+
+def loss_calibration(edited: Edited) -> Iterator[str]:
+    """As much is lost between two tables as the declared law says, for totals and for choices."""
+    others = [{"a": value, "c": "x"} for value in (1.0, 2.0, 8.0, 9.0)]
+    one, another = {"a": 10.0, "c": "y"}, {"a": 0.0, "c": "z"}
+    asked: dict[str, Callable[[so.PrivateTable], Any]] = {
+        "count": lambda table: table.count(epsilon=3),
+        "median": lambda table: table.median("a", epsilon=6, candidates=2),
+        "median, delta": lambda table: table.median("a", epsilon=6, delta=1e-3, candidates=2),
+        "histogram": lambda table: table.histogram("c", epsilon=3),
+        "sum, delta": lambda table: table.sum("a", epsilon=4, delta=1e-3),
+        "mean": lambda table: table.mean("a", epsilon=4),
+    }
+    for name, ask in asked.items():
+        report = audit_losses(ask, [*others, one], others, _SMALL, runs=600, random_state=0, name=name)
+        if report.violated:
+            yield f"{name}: {report.sentence}"
+    for name in ("median", "histogram", "mean"):
+        report = audit_losses(
+            asked[name], [*others, one], [*others, another], _SMALL_SUBSTITUTE, runs=400, random_state=1, name=name
+        )
+        if report.violated:
+            yield f"{name}, substitute: {report.sentence}"
+
+
+# --- L: the ledger -----------------------------------------------------------------------------------------------
+
+
+def ledgers(edited: Edited) -> Iterator[str]:
+    """The ledger's own audit in memory and on disk; promises of δ, forks, kills, and files that were exchanged."""
+    with tempfile.TemporaryDirectory() as folder:
+        places = (os.path.join(folder, f"{number}.ledger") for number in itertools.count())
+        yield from (f"in memory: {each}" for each in audit_ledger(lambda e, d: so.Ledger(e, d)).complaints)
+        yield from _promises_that_are_not_kept()
+        yield from _forks_of_memory()
+        on_disk = audit_ledger(lambda e, d: so.Ledger.open(next(places), e, d))
+        yield from (f"on disk: {each}" for each in on_disk.complaints)
+        for check in (_changes_by_hand, _processes_that_race, _kills):
+            yield from check(next(places))
+
+
+def _promises_that_are_not_kept() -> Iterator[str]:
+    """Both lanes together imply (ε, δ), by the conversion written down again: a minimum over many orders."""
+    orders = 1 + np.geomspace(1e-6, 1e6, 200_001)
+    for epsilon, delta, pure in ((1, 1e-6, 0), (0.1, 1e-5, 0), (8, 1e-9, 2), (3, 1e-6, 2.5), (20, 1e-3, 0)):
+        ledger = so.Ledger(epsilon, delta, pure)
+        rest, rho = float(ledger.epsilon - ledger.pure), float(ledger.rho)
+        if ledger.pure + Fraction(0) != Fraction(str(pure)) or rho <= 0:
+            yield f"a ledger of ({epsilon}, {delta}) with {pure} for pure releases has other lanes"
+        logs = (orders - 1) * (orders * rho - rest) - np.log(orders - 1) + orders * np.log1p(-1 / orders)
+        if float(logs.min()) > math.log(delta):
+            yield f"the lanes of a ledger of ({epsilon}, {delta}) do not keep its promise"
+        if rho_within(Fraction(str(epsilon)), Fraction(repr(delta))) < ledger.rho:
+            yield "a ledger's rho is above what its epsilon and delta buy"
+
+
+def _forks_of_memory() -> Iterator[str]:
+    ledger = so.Ledger(1)
+    if _in_a_child(lambda: _takes(ledger, "0.5")):
+        yield "a ledger in memory is charged by a forked child, whose charges its parent does not see"
+
+
+def _changes_by_hand(path: str) -> Iterator[str]:
+    for statement in ("UPDATE ledger SET spent_epsilon = '0'", "DELETE FROM entry WHERE number = 2",
+                      "UPDATE entry SET amount = '1/100' WHERE number = 1", "UPDATE ledger SET epsilon = '9'"):  # fmt: skip
+        with suppress(FileNotFoundError):
+            os.unlink(path)
+        ledger = so.Ledger.open(path, epsilon=1)
+        for _ in range(2):
+            _takes(ledger, "0.4")
+        with sqlite3.connect(path) as connection:
+            connection.execute(statement)
+        connection.close()
+        if not so.Ledger.read(path).verify():
+            yield f"verify does not see {statement!r}"
+        if "amount" not in statement and _takes(so.Ledger.open(path), "0.1"):
+            yield f"a ledger takes a charge after {statement!r}"
+
+
+def _processes_that_race(path: str) -> Iterator[str]:
+    """Four processes, each of which takes its time inside a charge, take ten shares of ten."""
+    so.Ledger.open(path, epsilon=1)
+
+    def spend() -> int:
+        return sum(_takes(so.Ledger.open(path), SlowCost(Fraction(1, 10))) for _ in range(4))
+
+    children = [_child(spend) for _ in range(4)]
+    taken = sum(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children)
+    ledger = so.Ledger.open(path)
+    if taken != 10 or len(ledger.entries()) != 10 or ledger.spent.epsilon != 1 or ledger.verify():
+        yield f"four processes took {taken} shares of ten"
+
+
+def _kills(path: str) -> Iterator[str]:
+    """A charge that was answered survives the end of its process, whatever that process was about to do."""
+    so.Ledger.open(path, epsilon=1)
+    for _ in range(2):
+        _in_a_child(lambda: _takes(so.Ledger.open(path), "0.25"))
+    if so.Ledger.open(path).spent.epsilon != Fraction(1, 2):
+        yield "a charge is gone after the end of its process"
+
+
+def _takes(ledger: so.Ledger, amount: str | Cost) -> bool:
+    try:
+        ledger.charge([("audit", amount if isinstance(amount, Cost) else Cost.pure(amount), {})])
+    except SordinoError:
+        return False
+    return True
+
+
+def _child(action: Callable[[], int]) -> int:
+    child = os.fork()
+    if child == 0:
+        code = 99
+        with suppress(BaseException):
+            code = int(action())
+        os._exit(code)
+    return child
+
+
+def _in_a_child(action: Callable[[], int]) -> int:
+    return os.waitstatus_to_exitcode(os.waitpid(_child(action), 0)[1])
+
+
+# --- A: the laws of the house ------------------------------------------------------------------------------------
+
+
+def architecture(edited: Edited) -> Iterator[str]:
+    """The rules of ``test_architecture.py`` on the sources as a planted bug leaves them."""
+    sources = {**test_architecture.read_sources(), **edited}
+    for law in test_architecture.LAWS:
+        yield from (f"{law.__name__}: {found}" for found in law(sources))
+
+
+# --- T: totals ---------------------------------------------------------------------------------------------------
+
+
+def totals(edited: Edited) -> Iterator[str]:
+    """The total is the sum over all rows, once each: for any threads, blocks, order and source, at full magnitude."""
+    yield from _totals_of_sources()
+    yield from _totals_of_many_blocks()
+    yield from _totals_of_many_rows()
+
+
+def _totals_of_sources() -> Iterator[str]:
+    """What the records add up to, by the arithmetic of ``people.py``, however they are handed over."""
+    records = people.make_records(150)
+    records += records[::2]
+    expected = {name: case.expected(records) for name, case in people.CASES.items()}
+    with tempfile.TemporaryDirectory() as folder:
+        for (name, make), threads in zip(people.SOURCES.items(), itertools.cycle((1, 2))):
+            handed = make(records, Path(folder))
+            domain = Domain({name: people.DOMAIN.columns[name] for name in handed.columns})
+            source = open_source(handed.data, handed.names)
+            cases = people.cases_for(handed.columns)
+            statistics = [case.statistic for case in cases.values()]
+            found = accumulate(source, domain, statistics, threads=threads, block_rows=None if threads == 1 else 17)
+            yield from _another_number(found, len(records), name)
+            for case, total in zip(cases, found.totals(), strict=True):
+                if total.exact_values != expected[case]:
+                    yield f"{name}, {case}: the total is not what the records add up to"
+
+
+def _totals_of_many_blocks() -> Iterator[str]:
+    """More blocks than a limb takes, of totals that fill it; and parts that are merged."""
+    largest = np.array([2**53, -(2**53), 2**53 - 1])
+    for blocks in (511, 512, 513, 2500):
+        exact_sum = ExactSum(3)
+        for _ in range(blocks):
+            exact_sum.add(largest)
+        if exact_sum.values() != tuple(int(each) * blocks for each in largest):
+            yield f"{blocks} full blocks are not added up exactly"
+        exact_sum.add_integers((2**80, 1, 0))
+        exact_sum.add(np.array([1, 2, 3]))
+        exact_sum.add_integers((2**80, 1, 0))
+        if exact_sum.values() != tuple(int(a) * blocks + b for a, b in zip(largest, (2**81 + 1, 4, 3), strict=True)):
+            yield "sums of blocks and of integers are not added up exactly"
+
+
+_ROWS = 2 * 65_536 + 1
+_TALL = Domain({"a": so.Real(0, 8), "b": so.Real(-1, 1), "c": so.Category([0, 1, 2])})
+
+
+def _totals_of_many_rows() -> Iterator[str]:
+    """Two blocks of an array and a row more, most of them at a corner, where floats would begin to round."""
+    generator = np.random.default_rng(0)  # public: made-up rows
+    corner = generator.random(_ROWS) < 0.95
+    matrix = np.column_stack([
+        np.where(corner, 7.99999, generator.random(_ROWS) * 9), np.where(corner, 0.999999, generator.normal(size=_ROWS)),
+        generator.integers(0, 4, _ROWS),
+    ])  # fmt: skip
+    matrix[::97, 1] = np.nan
+    box, names = Box(("a", "b")), tuple(_TALL.columns)
+    cells = Histograms(((CategoryAxis.of(_TALL, "c"), BinAxis.of(_TALL, "b", 5)),))
+    statistics = [Count(("b",)), Sum(box), SecondMoment(box), UnitSplit(("a", "b"), degree=2), cells]
+    batch = ClippedBatch(_TALL, MatrixBlock(matrix, names))
+    expected = [tuple(map(int, statistic.record_maps(batch).sum(axis=0))) for statistic in statistics]
+    for threads, block_rows in ((1, None), (3, 9000)):
+        found = accumulate(open_source(matrix, names), _TALL, statistics, threads=threads, block_rows=block_rows)
+        if found.exact_values() != expected:
+            yield f"{threads} threads, blocks of {block_rows}: the total is not the sum of the records' maps"
+        yield from _another_number(found, _ROWS, f"{threads} threads")
+
+
+def _another_number(found: Accumulation, rows: int, name: str) -> Iterator[str]:
+    if found.exact_rows != rows:
+        yield f"{name}: another number of rows was counted"
+
+
+# --- I: the promises of a session --------------------------------------------------------------------------------
+
+
+def session_promises(edited: Edited) -> Iterator[str]:
+    """Charged before read, in full, for good; refusals that read nothing; silence; declared rules; honest receipts."""
+    checks = (_order, _failures, _refusals, _declared_rules, _receipts, _every_release_is_an_entry, _reprs)
+    for check in checks:
+        yield from check()
+
+
+def _order() -> Iterator[str]:
+    events: list[str] = []
+    spied(events).answer([COUNT, SUM])
+    spied(events).choose(CHOICE, Cost.pure("0.25"))
+    if events != ["charge", "read", "noise", "noise", "charge", "read", "noise"]:
+        yield f"an answer and a choice go {', '.join(events)}"
+
+
+ASKED: dict[str, tuple[Callable[[Session], Any], int]] = {
+    "an answer": (lambda session: session.answer([SUM, COUNT]), 2),
+    "a choice": (lambda session: session.choose(CHOICE, Cost.pure("0.25")), 1),
+}
+
+
+def _failures() -> Iterator[str]:
+    """A pass that fails in the source or in a statistic leaves its charge and tells nothing."""
+    kinds = (RuntimeError, ValueError, KeyError, MemoryError, pa.ArrowInvalid, TableError)
+    for kind, (name, (ask, entries)) in itertools.product(kinds, ASKED.items()):
+        for failure in (kind("it is gone"), kind(f"cell {SECRET}")):
+            events: list[str] = []
+            session = spied(events, failure=failure)
+            raised = _raised(ask, session)
+            if not isinstance(raised, PassError):
+                yield f"{name} that fails raises {type(raised).__name__}"
+            elif kind is not TableError and told(*everything_behind(raised)):  # a TableError is our own, and public
+                yield f"{name} that fails tells a cell"
+            if "noise" in events or len(session._ledger.entries()) != entries:  # type: ignore[union-attr]
+                yield f"{name} that fails draws noise, or its charge does not stand"
+    bad = Question(Fails(Box(("age",))), Cost.pure("0.25"))
+    raised = _raised(lambda session: session.answer([bad]), spied([]))
+    if not isinstance(raised, PassError) or told(*everything_behind(raised)):
+        yield "a statistic that fails tells a cell"
+
+
+def _raised(ask: Callable[[Session], Any], session: Session) -> Exception | None:
+    try:
+        ask(session)
+    except Exception as error:
+        return error
+    return None
+
+
+def _refusals() -> Iterator[str]:
+    """What may not be asked is refused before anything is charged, or what is too much before anything is read."""
+    for name, (ask, _) in ASKED.items():
+        events: list[str] = []
+        session = spied(events, epsilon=0.2)
+        if not isinstance(_raised(ask, session), BudgetError) or events != ["charge"] or session._ledger.entries():  # type: ignore[union-attr]
+            yield f"{name} beyond the budget is read, or booked in part"
+    free = Question(Count(), Cost(infinite=True))
+    for session in (spied([]), Session(open_source(TABLE), DOMAIN, None, SecureNoise())):
+        if _raised(lambda session: session.answer([free]), session) is None:
+            yield "an infinite epsilon is answered without a seed, or on a ledger"
+    with tempfile.TemporaryDirectory() as folder:
+        table = so.open_table(TABLE, DOMAIN, ledger=so.Ledger.open(os.path.join(folder, "ledger"), epsilon=9))
+        if _raised(lambda session: session.seeded(0), table.session) is None:
+            yield "a ledger on disk pays for seeded noise"
+    ledger = so.Ledger(epsilon=1)
+    so.open_table(TABLE, DOMAIN, ledger=ledger, name="one")
+    with suppress(SordinoError):
+        so.open_table(TABLE, DOMAIN, ledger=ledger, name="another")
+        yield "one ledger pays for two tables"
+    substitute = Domain(DOMAIN.columns, neighbours="substitute")
+    with suppress(SordinoError):
+        so.open_table(TABLE, substitute, ledger=ledger, name="one")
+        yield "one ledger pays under two relations of neighbours"
+
+
+def _declared_rules() -> Iterator[str]:
+    """Rows and completeness that were declared are checked, alike for every table that breaks them."""
+    messages = set()
+    for rows in (9, 11, 1000):
+        declared = Domain(DOMAIN.columns, neighbours="substitute", rows=rows)
+        for name, (ask, _) in ASKED.items():
+            raised = _raised(ask, Session(open_source(TABLE), declared, None, SecureNoise())) if name != "an answer" else (
+                _raised(lambda session: session.answer([SUM]), Session(open_source(TABLE), declared, None, SecureNoise()))
+            )
+            messages.add(str(raised).replace(str(rows), "ROWS"))
+            if raised is None:
+                yield f"{name} of a table of 10 rows, declared as {rows}"
+    if any("10" in message for message in messages):
+        yield "the message about another number of rows tells the number"
+    rejects = Domain({"age": so.Real(0, 120, missing="reject"), "sex": so.Category(["f", "m"], missing="reject")})
+    whole = {"age": [1.0, 2.0, 3.0], "sex": ["f", "m", "f"]}
+    questions = {"age": [SUM], "sex": [Question(Histograms(((CategoryAxis("sex", 2),),)), Cost.pure(1))]}
+    for column, cell, encoded in (("age", None, False), ("age", np.nan, False), ("sex", None, False),
+                                  ("sex", "other", False), ("sex", None, True), ("sex", "other", True)):  # fmt: skip
+        table = pa.table(whole | {column: [*whole[column][:2], cell]})
+        table = table.set_column(1, "sex", table["sex"].dictionary_encode()) if encoded else table
+        session = Session(open_source(table), rejects, None, SecureNoise())
+        if not isinstance(_raised(lambda session, asked=questions[column]: session.answer(asked), session), PassError):
+            yield f"{cell} in {column}, which was declared complete, is let through"
+
+
+def _receipts() -> Iterator[str]:
+    """What takes a guarantee away is said."""
+    table = so.open_table(TABLE, Domain({"age": so.Real(0, 120, missing="reject")}))
+    for name, receipt in (("count", table.sum("age", epsilon=1).receipt), ("median", table.median("age", epsilon=1).receipt)):
+        if not any("complete in age" in caveat for caveat in receipt.caveats) or "not part of any budget" not in receipt.caveats:
+            yield f"{name}: the receipt does not say what its guarantee leans on"
+    for release in (table.sum("age", epsilon=1, random_state=0), table.median("age", epsilon=1, random_state=0)):
+        if release.receipt.private or release.receipt.secure_noise or "NOT PRIVATE" not in str(release.receipt):
+            yield "the receipt of seeded noise says private"
+    known = so.open_table(TABLE, Domain(DOMAIN.columns, neighbours="substitute", rows=10))
+    receipt = known.mean("age", epsilon=1).receipt
+    if "10 rows" not in receipt.public or receipt.neighbours != "substitute":
+        yield "the receipt does not say which facts are public, and under which relation"
+
+
+def _every_release_is_an_entry() -> Iterator[str]:
+    """Each release is booked at its cost: whichever query, however many statistics in one pass, and however often."""
+    ledger = so.Ledger(epsilon=100, delta=1e-6, pure=50)
+    table = so.open_table(TABLE, DOMAIN, ledger=ledger)
+    asked: list[tuple[str, Any]] = [("count", ()), ("sum", ("age",)), ("mean", ("age",)), ("median", ("age",)),
+        ("variance", ("age",)), ("covariance", (["age"],)), ("histogram", ("sex",))]  # fmt: skip
+    releases = 0
+    for (name, columns), delta in itertools.product(asked + asked, (0, 1e-7)):
+        before = ledger.spent
+        receipt = table.ask(name, *columns, epsilon="0.25", delta=delta).receipt
+        paid = ledger.spent.epsilon - before.epsilon, ledger.spent.rho - before.rho
+        releases += len(receipt.charges)
+        if paid != (receipt.cost.epsilon, receipt.cost.rho) or (delta == 0) != (paid == (Fraction(1, 4), 0)):
+            yield f"{name}: {paid} was booked for {receipt.cost}"
+        entries = [each.number for each in ledger.entries()[-len(receipt.charges) :]]
+        if entries != [charge.entry for charge in receipt.charges]:
+            yield f"{name}: the receipt names other entries"
+    if len(ledger.entries()) != releases or ledger.verify():
+        yield f"{releases} releases, {len(ledger.entries())} entries"
+
+
+def _reprs() -> Iterator[str]:
+    """Nothing that a log or a traceback may show holds a cell, a total or a number of rows."""
+    source, statistics = open_source(TABLE), [SUM.statistic, Count()]
+    accumulation = accumulate(source, DOMAIN, statistics)
+    (unread,) = source.blocks(("age", "sex"))
+    batch, exact_sum = ClippedBatch(DOMAIN, unread()), ExactSum(1)
+    batch.on_grid(("age",), 2**20)
+    exact_sum.add(np.array([round((SECRET - 60) / 60 * 2**20)]))
+    table = so.open_table(TABLE, DOMAIN, ledger=so.Ledger(epsilon=1))
+    for each in (source, unread, unread(), batch, accumulation, exact_sum, *accumulation.totals(), table, table.session):
+        if told(repr(each), str(each)) or "10" in repr(each).split(" object at ")[0]:
+            yield f"the repr of {type(each).__name__} tells a cell or a number of rows"
+
+
+LAYERS: dict[str, Layer] = {
+    "S": search_and_laws,
+    "R": replays,
+    "N": noise_laws,
+    "L": ledgers,
+    "C": loss_calibration,
+    "A": architecture,
+    "T": totals,
+    "I": session_promises,
+}
+
+
+def first_complaint(layer: str, edited: Edited) -> str | None:
+    """What a layer says first about the code as it now is; None when it finds nothing."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return next(LAYERS[layer](edited), None)
