@@ -170,8 +170,8 @@ def histograms_by_class(scale: float) -> list[dict[str, Any]]:
     rows, generator = int(1_000_000 * scale), np.random.default_rng(0)
     sizes = {"class": 2, "c1": 8, "c2": 16, "c3": 7, "c4": 14, "c5": 6, "c6": 5, "c7": 2, "c8": 41}
     kinds = {name: [f"{name}-{code}" for code in range(size)] for name, size in sizes.items()}
-    frame = pl.DataFrame({name: pl.Series(np.array(labels)[generator.integers(len(labels), size=rows)], dtype=pl.Enum(labels))
-                          for name, labels in kinds.items()})  # fmt: skip
+    drawn = {name: np.array(labels)[generator.integers(len(labels), size=rows)] for name, labels in kinds.items()}
+    frame = pl.DataFrame({name: pl.Series(drawn[name], dtype=pl.Enum(labels)) for name, labels in kinds.items()})
     domain = so.Domain({name: so.Category(labels) for name, labels in kinds.items()})
     tables = tuple((CategoryAxis.of(domain, "class"), CategoryAxis.of(domain, name)) for name in list(sizes)[1:])
     source = open_source(frame)
@@ -232,7 +232,9 @@ def main() -> None:
         for each in JOBS[name](arguments.scale):
             rows.append(each)
             mark = "reached" if each["reached"] else "MISSED"
-            print(f"{mark:8}{each['measured']:>10} {each['unit']:8} limit {each['limit']:<6} {each['what']}", flush=True)
+            print(
+                f"{mark:8}{each['measured']:>10} {each['unit']:8} limit {each['limit']:<6} {each['what']}", flush=True
+            )
     packages = {name: version(name) for name in ("numpy", "pyarrow", "duckdb", "opendp", "polars")}
     machine = {"cores": len(__import__("os").sched_getaffinity(0)), "python": platform.python_version(), **packages}
     document = {"when": datetime.now(UTC).strftime("%Y-%m-%d"), "machine": machine, "rows": rows}

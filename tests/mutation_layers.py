@@ -12,29 +12,26 @@ from __future__ import annotations
 import itertools
 import math
 import os
-import shutil
 import sqlite3
 import tempfile
-import traceback
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
-from functools import partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa
-import pyarrow.feather
-import pyarrow.parquet
 
+import people
 import sordino as so
 import test_architecture
 from registry import FINISHED, STATISTICS
 from sordino.audit.laws import broken_laws
-from sordino.audit.ledger import audit_ledger
+from sordino.audit.ledger import SlowCost, audit_ledger
 from sordino.audit.losses import audit_losses
 from sordino.audit.neighbours import ordinary_records
 from sordino.audit.noise import audit_noise, audit_residuals
@@ -42,14 +39,14 @@ from sordino.audit.replay import audit_replay
 from sordino.audit.sensitivity import search
 from sordino.cost import Cost, rho_within
 from sordino.domain import Domain, Neighbours
-from sordino.engine.accumulation import Accumulation
+from sordino.engine.accumulation import Accumulation, ExactSum
 from sordino.engine.local import accumulate
-from sordino.errors import BudgetError, LedgerError, ParameterError, PassError, SordinoError
-from sordino.privacy import session as gate
+from sordino.errors import BudgetError, PassError, SordinoError, TableError
 from sordino.privacy.noise import SecureNoise
 from sordino.privacy.price import Question
 from sordino.privacy.session import Session
 from sordino.statistics.count import Count
+from sordino.statistics.direct import DirectMedian
 from sordino.statistics.histograms import BinAxis, CategoryAxis, Histograms
 from sordino.statistics.moments import SecondMoment
 from sordino.statistics.ranks import RankScores
@@ -59,9 +56,9 @@ from sordino.statistics.unit_split import UnitSplit
 from sordino.statistics.vectors import Box
 from sordino.table.clipping import ClippedBatch
 from sordino.table.memory import MatrixBlock
-from sordino.table.opening import check_domain, open_source
-from sordino.table.source import ArrowBlock, Kind, Source, UnreadBlock
+from sordino.table.opening import open_source
 from subjects import DOMAINS, EVERY, subjects
+from test_session import CHOICE, COUNT, DOMAIN, SECRET, SUM, TABLE, Fails, everything_behind, spied, told
 
 #: Module names without ``sordino.`` and the texts that a planted bug gives them.
 Edited = Mapping[str, str]
@@ -78,14 +75,25 @@ def search_and_laws(edited: Edited) -> Iterator[str]:
     for dimension, (name, make) in itertools.product((3, 8), STATISTICS.items()):
         statistic, domain = make(dimension, "add-remove")
         yield from _found_beyond(name, statistic, narrowed(domain, statistic))
-    for (name, make), rows in itertools.product(FINISHED.items(), (5, 6)):
-        statistic, domain = make(3, rows)
-        yield from _found_beyond(name, statistic, narrowed(domain, statistic))
-        yield from broken_laws(statistic, narrowed(domain, statistic))
+    for name, statistic, domain in _finished():
+        yield from _found_beyond(name, statistic, domain)
+        yield from (f"{name}: {law}" for law in broken_laws(statistic, domain))
     for dimension, (name, make) in itertools.product((3, 8), STATISTICS.items()):
         statistic, domain = make(dimension, "add-remove")
-        if dimension == 3 or len(statistic.columns) <= 8:
+        reals = all(isinstance(domain[column], so.Real) for column in statistic.columns)
+        if (dimension == 3 or reals) and not any(word in name for word in ("one c", "Frobenius")):
             yield from (f"{name}: {law}" for law in broken_laws(statistic, narrowed(domain, statistic)))
+
+
+def _finished() -> Iterator[tuple[str, Statistic, Domain]]:
+    """Direct statistics of an odd and an even number of rows, the median on few grid points; and scores."""
+    for (name, make), rows in itertools.product(FINISHED.items(), (5, 6)):
+        statistic, domain = make(3, rows)
+        if isinstance(statistic, RankScores) and rows == 6:
+            continue
+        if isinstance(statistic, DirectMedian):
+            statistic = replace(statistic, steps=2**5)
+        yield f"{name} of {rows} rows", statistic, narrowed(domain, statistic)
 
 
 def _found_beyond(name: str, statistic: Statistic, domain: Domain) -> Iterator[str]:
@@ -145,16 +153,14 @@ def replays(edited: Edited) -> Iterator[str]:
             yield from _replayed(subjects(neighbours)[name], DOMAINS[neighbours], f"{neighbours}, {name}", size, claim)
         if size == 2:
             for neighbours in RELATIONS:
-                yield from _replayed(ladder, DOMAINS[neighbours], f"{neighbours}, ladder", 2)
-                yield from _replayed(*through_the_gate(neighbours), f"{neighbours}, every statistic", 10)
+                yield from _replayed(ladder, DOMAINS[neighbours], f"{neighbours}, ladder", 64)
+                yield from _replayed(*through_the_gate(neighbours), f"{neighbours}, every statistic", 64)
 
 
-def _replayed(
-    subject: Any, domain: Domain, name: str, size: int, claim: Cost | None = None
-) -> Iterator[str]:
+def _replayed(subject: Any, domain: Domain, name: str, size: int, claim: Cost | None = None) -> Iterator[str]:
     report = audit_replay(subject, domain, claim=claim, sizes=(size,), name=name)
     yield from (f"{name}: {complaint}" for complaint in report.complaints)
-    if report.verdict == "not tested":
+    if report.verdict == "not tested" and size > 1:  # a covariance of one row is public
         yield f"{name}: nothing was released"
 
 
@@ -162,7 +168,7 @@ def _replayed(
 
 
 def noise_laws(edited: Edited) -> Iterator[str]:
-    """The ladder of scales, and the residuals of releases at many costs, in cells that are empty and cells that are not."""
+    """The ladder of scales, and the residuals of releases at many costs, in cells that are empty and others."""
     yield from audit_noise().complaints
     records = ordinary_records(DOMAINS["add-remove"], 10)
     for subject, runs in ((ladder, 60), (subjects("add-remove")["crossed histogram"], 150)):
@@ -222,17 +228,26 @@ def ledgers(edited: Edited) -> Iterator[str]:
 
 def _promises_that_are_not_kept() -> Iterator[str]:
     """Both lanes together imply (ε, δ), by the conversion written down again: a minimum over many orders."""
-    orders = 1 + np.geomspace(1e-6, 1e6, 200_001)
     for epsilon, delta, pure in ((1, 1e-6, 0), (0.1, 1e-5, 0), (8, 1e-9, 2), (3, 1e-6, 2.5), (20, 1e-3, 0)):
         ledger = so.Ledger(epsilon, delta, pure)
         rest, rho = float(ledger.epsilon - ledger.pure), float(ledger.rho)
-        if ledger.pure + Fraction(0) != Fraction(str(pure)) or rho <= 0:
+        if ledger.pure != Fraction(str(pure)) or rho <= 0:
             yield f"a ledger of ({epsilon}, {delta}) with {pure} for pure releases has other lanes"
-        logs = (orders - 1) * (orders * rho - rest) - np.log(orders - 1) + orders * np.log1p(-1 / orders)
-        if float(logs.min()) > math.log(delta):
+        if log_delta(rho, rest) > math.log(delta):
             yield f"the lanes of a ledger of ({epsilon}, {delta}) do not keep its promise"
         if rho_within(Fraction(str(epsilon)), Fraction(repr(delta))) < ledger.rho:
             yield "a ledger's rho is above what its epsilon and delta buy"
+
+
+def log_delta(rho: float, epsilon: float) -> float:
+    """Canonne, Kamath and Steinke 2020, Corollary 13: ρ-zCDP implies (ε, δ) for this log δ, the least of all orders."""
+    low, high = 1e-6, 1e6
+    for _ in range(6):
+        above = np.geomspace(low, high, 2001)
+        logs = above * ((above + 1) * rho - epsilon) - np.log(above) + (above + 1) * np.log1p(-1 / (above + 1))
+        best = int(np.argmin(logs))
+        low, high = above[max(0, best - 1)], above[min(2000, best + 1)]
+    return float(logs[best])
 
 
 def _forks_of_memory() -> Iterator[str]:
@@ -242,20 +257,28 @@ def _forks_of_memory() -> Iterator[str]:
 
 
 def _changes_by_hand(path: str) -> Iterator[str]:
-    for statement in ("UPDATE ledger SET spent_epsilon = '0'", "DELETE FROM entry WHERE number = 2",
-                      "UPDATE entry SET amount = '1/100' WHERE number = 1", "UPDATE ledger SET epsilon = '9'"):  # fmt: skip
-        with suppress(FileNotFoundError):
-            os.unlink(path)
-        ledger = so.Ledger.open(path, epsilon=1)
+    """Whatever is written into the file past the ledger is seen by ``verify``, and stops the next charge."""
+    for number, statement in enumerate(FORGERIES):
+        ledger = so.Ledger.open(f"{path}.{number}", epsilon=1)
         for _ in range(2):
             _takes(ledger, "0.4")
-        with sqlite3.connect(path) as connection:
-            connection.execute(statement)
+        connection = sqlite3.connect(f"{path}.{number}")
+        connection.execute(statement)
+        connection.commit()
         connection.close()
-        if not so.Ledger.read(path).verify():
+        if not so.Ledger.read(f"{path}.{number}").verify():
             yield f"verify does not see {statement!r}"
-        if "amount" not in statement and _takes(so.Ledger.open(path), "0.1"):
+        if "amount" not in statement and _takes(ledger, "0.1"):  # past amounts are left to verify
             yield f"a ledger takes a charge after {statement!r}"
+
+
+FORGERIES = (
+    "UPDATE ledger SET spent_epsilon = '0'",
+    "UPDATE ledger SET epsilon = '9'",
+    "UPDATE ledger SET pure = '9'",
+    "DELETE FROM entry WHERE number = 2",
+    "UPDATE entry SET amount = '1/100' WHERE number = 1",
+)
 
 
 def _processes_that_race(path: str) -> Iterator[str]:
@@ -308,9 +331,16 @@ def _in_a_child(action: Callable[[], int]) -> int:
 
 def architecture(edited: Edited) -> Iterator[str]:
     """The rules of ``test_architecture.py`` on the sources as a planted bug leaves them."""
-    sources = {**test_architecture.read_sources(), **edited}
+    sources, known = _sources()
     for law in test_architecture.LAWS:
-        yield from (f"{law.__name__}: {found}" for found in law(sources))
+        yield from (f"{law.__name__}: {found}" for found in law({**sources, **edited}) if found not in known)
+
+
+@cache
+def _sources() -> tuple[dict[str, str], set[str]]:
+    """The sources, and what they break by themselves: that is for the other file's own tests."""
+    sources = test_architecture.read_sources()
+    return sources, {found for law in test_architecture.LAWS for found in law(sources)}
 
 
 # --- T: totals ---------------------------------------------------------------------------------------------------
@@ -367,7 +397,8 @@ def _totals_of_many_rows() -> Iterator[str]:
     generator = np.random.default_rng(0)  # public: made-up rows
     corner = generator.random(_ROWS) < 0.95
     matrix = np.column_stack([
-        np.where(corner, 7.99999, generator.random(_ROWS) * 9), np.where(corner, 0.999999, generator.normal(size=_ROWS)),
+        np.where(corner, 7.99999, generator.random(_ROWS) * 9),
+        np.where(corner, 0.999999, generator.normal(size=_ROWS)),
         generator.integers(0, 4, _ROWS),
     ])  # fmt: skip
     matrix[::97, 1] = np.nan
@@ -445,7 +476,8 @@ def _refusals() -> Iterator[str]:
     for name, (ask, _) in ASKED.items():
         events: list[str] = []
         session = spied(events, epsilon=0.2)
-        if not isinstance(_raised(ask, session), BudgetError) or events != ["charge"] or session._ledger.entries():  # type: ignore[union-attr]
+        refused = isinstance(_raised(ask, session), BudgetError)
+        if not refused or events != ["charge"] or session._ledger.entries():  # type: ignore[union-attr]
             yield f"{name} beyond the budget is read, or booked in part"
     free = Question(Count(), Cost(infinite=True))
     for session in (spied([]), Session(open_source(TABLE), DOMAIN, None, SecureNoise())):
@@ -468,13 +500,11 @@ def _refusals() -> Iterator[str]:
 
 def _declared_rules() -> Iterator[str]:
     """Rows and completeness that were declared are checked, alike for every table that breaks them."""
-    messages = set()
+    messages, chosen = set(), {"a choice": ASKED["a choice"][0]}  # the count is public there, and not sold
     for rows in (9, 11, 1000):
         declared = Domain(DOMAIN.columns, neighbours="substitute", rows=rows)
-        for name, (ask, _) in ASKED.items():
-            raised = _raised(ask, Session(open_source(TABLE), declared, None, SecureNoise())) if name != "an answer" else (
-                _raised(lambda session: session.answer([SUM]), Session(open_source(TABLE), declared, None, SecureNoise()))
-            )
+        for name, ask in {**chosen, "a sum": lambda session: session.answer([SUM])}.items():
+            raised = _raised(ask, Session(open_source(TABLE), declared, None, SecureNoise()))
             messages.add(str(raised).replace(str(rows), "ROWS"))
             if raised is None:
                 yield f"{name} of a table of 10 rows, declared as {rows}"
@@ -495,9 +525,10 @@ def _declared_rules() -> Iterator[str]:
 def _receipts() -> Iterator[str]:
     """What takes a guarantee away is said."""
     table = so.open_table(TABLE, Domain({"age": so.Real(0, 120, missing="reject")}))
-    for name, receipt in (("count", table.sum("age", epsilon=1).receipt), ("median", table.median("age", epsilon=1).receipt)):
-        if not any("complete in age" in caveat for caveat in receipt.caveats) or "not part of any budget" not in receipt.caveats:
-            yield f"{name}: the receipt does not say what its guarantee leans on"
+    for release in (table.sum("age", epsilon=1), table.median("age", epsilon=1)):
+        caveats = "; ".join(release.receipt.caveats)
+        if "complete in age" not in caveats or "not part of any budget" not in caveats:
+            yield "the receipt does not say what its guarantee leans on"
     for release in (table.sum("age", epsilon=1, random_state=0), table.median("age", epsilon=1, random_state=0)):
         if release.receipt.private or release.receipt.secure_noise or "NOT PRIVATE" not in str(release.receipt):
             yield "the receipt of seeded noise says private"
@@ -537,7 +568,8 @@ def _reprs() -> Iterator[str]:
     batch.on_grid(("age",), 2**20)
     exact_sum.add(np.array([round((SECRET - 60) / 60 * 2**20)]))
     table = so.open_table(TABLE, DOMAIN, ledger=so.Ledger(epsilon=1))
-    for each in (source, unread, unread(), batch, accumulation, exact_sum, *accumulation.totals(), table, table.session):
+    private = (source, unread, unread(), batch, accumulation, exact_sum, *accumulation.totals(), table, table.session)
+    for each in private:
         if told(repr(each), str(each)) or "10" in repr(each).split(" object at ")[0]:
             yield f"the repr of {type(each).__name__} tells a cell or a number of rows"
 

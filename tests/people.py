@@ -248,7 +248,7 @@ def _rank_scores(records: Sequence[Record]) -> tuple[int, ...]:
 def _amounts(record: Record) -> list[int]:
     largest = {"income": 250_000, "visits": 50}
     clipped = [(name, _clipped(record, name)) for name in largest]
-    return [0 if value is None else round(Fraction(value) * GRID / largest[name]) for name, value in clipped]
+    return [0 if value is None else round(Fraction(value) * 2**40 / largest[name]) for name, value in clipped]
 
 
 #: How many records the shared table has: public for the direct covariance.

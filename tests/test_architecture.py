@@ -33,6 +33,7 @@ RIVER: tuple[tuple[str, ...], ...] = (
     ("question",),
     ("wording",),
     ("demo",),
+    ("audit_command",),
     ("cli",),
 )
 LEVEL = {room: level for level, rooms in enumerate(RIVER) for room in rooms}
@@ -47,7 +48,7 @@ HEAVY: dict[str, tuple[str, ...]] = {
     "polars": (),
     "sklearn": ("models", "synthesis", "attack", "anonymity", "audit", "datasets", "studies", "demo"),
     "scipy": ("models", "synthesis", "attack", "anonymity", "audit", "studies"),
-    "typer": ("cli",),
+    "typer": ("cli", "audit_command"),
     "rich": ("cli",),
     "jinja2": ("report",),
     "opendp": ("privacy",),
@@ -57,7 +58,10 @@ HEAVY: dict[str, tuple[str, ...]] = {
 
 #: Who may run an engine, name the noise or draw it beside the session. Nothing of a private table passes there.
 RUNS_AN_ENGINE = {"audit.laws": "adds up made-up records, to check a statistic"}
-NAMES_THE_NOISE = {"audit.noise": "draws noise to test its law, and releases nothing"}
+NAMES_THE_NOISE = {
+    "audit.noise": "draws noise to test its law, and releases nothing",
+    "audit.losses": "seeds the sampler of the rehearsed runs that it judges",
+}
 DRAWS_NOISE = {"privacy.rehearsal": "watches a session on made-up records draw, for the audits"}
 
 #: Who may import a module that writes logs.
@@ -68,6 +72,7 @@ RANDOMNESS = {
     ("engine.self_test", "numpy.random.default_rng"): "fixed public integers, to test the machine's multiplication",
     ("privacy.ledger", "secrets"): "the identity of a new ledger, which is public",
     ("privacy.ledger_file", "secrets"): "a name for the draft of a new file, which is public",
+    ("audit.peer_worker", "random"): "handed to an audited callable where numpy is missing; protects nothing",
     ("audit.noise", "random"): "seeds the global generators, to see that secure noise does not listen to them",
     ("audit.noise", "numpy.random.seed"): "likewise",
     ("audit.noise", "numpy.random.get_state"): "likewise",

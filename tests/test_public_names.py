@@ -21,6 +21,13 @@ PUBLIC = [
     "Receipt",
     "Release",
     "SordinoError",
+    "audit_epsilon",
+    "audit_ledger",
+    "audit_losses",
+    "audit_noise",
+    "audit_replay",
+    "audit_residuals",
+    "audit_sensitivity",
     "open_table",
 ]
 

@@ -7,7 +7,6 @@ objects, so they all run the planted bug. Meant for a forked child: there is no 
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import importlib
 import sys
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 
 class NotPlantedError(Exception):
     """The text to replace is not there exactly once, or replacing it changed nothing that runs."""
@@ -114,15 +114,14 @@ def _transplant_function(holder: Any, old: types.FunctionType, new: types.Functi
     return 1
 
 
-def _same_defaults(old: types.FunctionType, new: types.FunctionType) -> bool:
+def _same_defaults(old_one: types.FunctionType, new: types.FunctionType) -> bool:
     """Whether plain defaults are the same; others are objects of the twin, and stay as they were."""
-    before, after = (
-        [*(each.__defaults__ or ()), *(value for _, value in sorted((each.__kwdefaults__ or {}).items()))]
-        for each in (old, new)
-    )
+    before, after = ([*(each.__defaults__ or ()), *(each.__kwdefaults__ or {}).values()] for each in (old_one, new))
     if len(before) != len(after):
         return False
-    return all(not _is_plain(b) or dataclasses.is_dataclass(b) or _same(a, b) for a, b in zip(before, after, strict=True))
+    return all(
+        not _is_plain(new_one) or _same(*pair) for pair in zip(before, after, strict=True) for new_one in pair[1:]
+    )
 
 
 def _alike(first: types.CodeType, second: types.CodeType) -> bool:

@@ -19,6 +19,13 @@ _HOMES = {
     "Release": "sordino.release",
     "Receipt": "sordino.release",
     "SordinoError": "sordino.errors",
+    "audit_epsilon": "sordino.audit.lower_bound",
+    "audit_ledger": "sordino.audit.ledger",
+    "audit_losses": "sordino.audit.losses",
+    "audit_noise": "sordino.audit.noise",
+    "audit_replay": "sordino.audit.replay",
+    "audit_residuals": "sordino.audit.noise",
+    "audit_sensitivity": "sordino.audit.sensitivity",
 }
 
 __version__ = "0.1.0"

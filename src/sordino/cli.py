@@ -1,7 +1,7 @@
 """The command line: each command is one library call, its words are public, and its errors are one line.
 
-Exit codes: 0 done, 1 a verified ledger has a fault, 2 an error, 130 interrupted. What is typed is checked before it is
-paid for, and nothing that could fail stands between a paid answer and its reader.
+Exit codes: 0 done, 1 a verified ledger has a fault or an audited claim is violated, 2 an error, 130 interrupted. What
+is typed is checked before it is paid for, and nothing that could fail stands between a paid answer and its reader.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Annotated, Any
 import typer
 
 from sordino import __version__
+from sordino.audit_command import audits
 from sordino.errors import DomainError, LedgerError, ParameterError, SordinoError
 
 #: A pass that takes longer than this, in seconds, shows that it is alive.
@@ -55,6 +56,7 @@ def _file(*names: str, words: str) -> Any:
 
 app, ledgers = _room("sordino"), _room("ledger")
 app.add_typer(ledgers, help="A privacy budget in a file: create it, look at it, check it.")
+app.add_typer(audits, help="Is it private, as far as can be seen? Yours, ours, a library's, a paper's.")
 
 _TABLE_HELP = "A .parquet, .csv, .feather or .arrow file, or a quoted glob."
 _METHOD_HELP = "auto, direct or sum-and-size; ranks for a median."

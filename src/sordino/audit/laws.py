@@ -31,17 +31,17 @@ def broken_laws(statistic: Statistic, domain: Domain) -> list[str]:
 def _additive(statistic: Statistic, domain: Domain, hostile: Sequence[Record]) -> Iterator[str]:
     """The total is exactly the sum of the records' maps, for any number of rows and any cut into blocks."""
     everything = [*hostile, *ordinary_records(domain, max(LENGTHS)), *hostile, *hostile]
-    maps = _maps(statistic, domain, everything)
+    block = _block(everything, domain)
+    maps = _maps(statistic, domain, block)
     if maps.dtype != np.int64 or maps.shape != (len(everything), statistic.inner_size):
         yield f"record maps are {maps.dtype} of shape {maps.shape}, not integers per record"
         return
     for length in LENGTHS:
-        rows = everything[-length:] if length else []
-        expected = [sum(column) for column in maps[len(everything) - length :].T.tolist()]
+        start = len(everything) - length
+        expected = [sum(column) for column in maps[start:].T.tolist()]
         for block_rows in (None, 7):
             accumulation = Accumulation(domain, (statistic,), block_rows)
-            if rows:
-                accumulation.add(ArrowBlock(made_table(rows, domain).combine_chunks().to_batches()[0]))
+            accumulation.add(block.slice(start, length))
             if list(accumulation.exact_values()[0]) != expected:
                 yield f"the total of {length} rows is not the sum of its records' maps"
                 return
@@ -50,9 +50,10 @@ def _additive(statistic: Statistic, domain: Domain, hostile: Sequence[Record]) -
 def _pure(statistic: Statistic, domain: Domain, hostile: Sequence[Record]) -> Iterator[str]:
     """A record's map does not depend on the other records of its batch, nor on its place among them."""
     records = [*ordinary_records(domain, 40, seed=1), *hostile]
-    together = _maps(statistic, domain, records)
-    alone = np.vstack([_maps(statistic, domain, [record]) for record in records])
-    backwards = _maps(statistic, domain, records[::-1])[::-1]
+    block = _block(records, domain)
+    together = _maps(statistic, domain, block)
+    alone = np.vstack([_maps(statistic, domain, block.slice(place, 1)) for place in range(len(records))])
+    backwards = _maps(statistic, domain, _block(records[::-1], domain))[::-1]
     if not np.array_equal(together, alone):
         yield "a record's map depends on the other records of its batch"
     if not np.array_equal(together, backwards):
@@ -61,7 +62,7 @@ def _pure(statistic: Statistic, domain: Domain, hostile: Sequence[Record]) -> It
 
 def _inside(statistic: Statistic, domain: Domain, hostile: Sequence[Record]) -> Iterator[str]:
     """Entries within their bound; for additive statistics also the whole map of any record."""
-    maps = _maps(statistic, domain, [*hostile, *ordinary_records(domain, 50, seed=2)])
+    maps = _maps(statistic, domain, _block([*hostile, *ordinary_records(domain, 50, seed=2)], domain))
     if maps.size and int(np.abs(maps).max()) > statistic.largest_entry:
         yield "an entry of a record's map is beyond its declared bound"
     if statistic.inner_size != statistic.size or hasattr(statistic, "rows"):
@@ -75,9 +76,10 @@ def _inside(statistic: Statistic, domain: Domain, hostile: Sequence[Record]) -> 
             return
 
 
-def _maps(statistic: Statistic, domain: Domain, records: Sequence[Record]) -> Integers:
-    if not records:
-        return np.zeros((0, statistic.inner_size), dtype=np.int64)
-    batch = made_table(records, domain).combine_chunks().to_batches()[0]
+def _block(records: Sequence[Record], domain: Domain) -> ArrowBlock:
+    return ArrowBlock(made_table(records, domain).combine_chunks().to_batches()[0])
+
+
+def _maps(statistic: Statistic, domain: Domain, block: ArrowBlock) -> Integers:
     with np.errstate(all="ignore"):
-        return statistic.record_maps(ClippedBatch(domain, ArrowBlock(batch)))
+        return statistic.record_maps(ClippedBatch(domain, block))

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import copy
 import math
+import os
+import shutil
 import threading
+import time
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 
@@ -21,6 +24,16 @@ Factory = Callable[[float, float], Ledger]
 
 #: Smaller than any tolerance that a careless comparison would allow.
 _CRUMB = Fraction(1, 10**30)
+
+
+class SlowCost(Cost):
+    """A pure cost that lets others run while it is looked at, so that races happen every time and not by luck."""
+
+    @property
+    def is_pure(self) -> bool:
+        """True, after a while."""
+        time.sleep(0.002)
+        return True
 
 
 def audit_ledger(factory: Factory, name: str = "ledger") -> AuditReport:
@@ -122,8 +135,8 @@ def _threads_never_overspend(factory: Factory) -> Iterator[str]:
 
     def spend() -> None:
         gate.wait()
-        for _ in range(5):
-            taken.append(_takes(ledger, Cost.pure(0.1)))
+        for _ in range(3):
+            taken.append(_takes(ledger, SlowCost(Fraction(1, 10))))
 
     threads = [threading.Thread(target=spend) for _ in range(8)]
     for thread in threads:
@@ -132,6 +145,20 @@ def _threads_never_overspend(factory: Factory) -> Iterator[str]:
         thread.join()
     if sum(taken) != 10 or ledger.spent.epsilon != 1:
         yield f"eight threads took {sum(taken)} shares of ten"
+
+
+def _old_copies_are_refused(factory: Factory) -> Iterator[str]:
+    """A file that was put aside before a charge and brought back after it would give the charge back."""
+    ledger = factory(1.0, 0.0)
+    if ledger.path is None:
+        return
+    _takes(ledger, Cost.pure(0.5))
+    aside = f"{ledger.path}.aside"
+    shutil.copyfile(ledger.path, aside)
+    _takes(ledger, Cost.pure(0.5))
+    os.replace(aside, ledger.path)
+    if _takes(ledger, Cost.pure(0.5)):
+        yield "an old copy of the ledger took its place and gave a charge back"
 
 
 def _no_refund(factory: Factory) -> Iterator[str]:
@@ -161,5 +188,6 @@ CHECKS = (
     _copies_share_the_budget,
     _owner_is_kept,
     _threads_never_overspend,
+    _old_copies_are_refused,
     _no_refund,
 )

@@ -147,7 +147,7 @@ def listening(said: list[str]) -> Iterator[None]:
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        warnings.showwarning = note  # type: ignore[assignment]  # takes the rest together
+        warnings.showwarning = note
         yield
 
 

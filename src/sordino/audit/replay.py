@@ -284,6 +284,5 @@ def _same(first: Any, second: Any) -> bool:
     if isinstance(first, np.random.Generator):
         return bool(first.bit_generator.state == second.bit_generator.state)
     if isinstance(first, float):
-        return first.hex() == second.hex()
-    alike: bool = first == second
-    return alike
+        return bool(first.hex() == second.hex())
+    return bool(first == second)

@@ -102,7 +102,9 @@ def usual_domain(statistic: Statistic) -> Domain:
             columns[axis.column] = Real(axis.edges[0], axis.edges[-1])
     bounds = getattr(statistic, "bounds", None)
     if bounds is not None:
-        columns.update({name: Real(*ends) for name, ends in zip(statistic.columns, bounds, strict=True)})
+        gaps = getattr(statistic, "gaps", (True,) * len(bounds))
+        for name, (low, high), gap in zip(statistic.columns, bounds, gaps, strict=True):
+            columns[name] = Real(low, high, missing="drop" if gap else low)
     if isinstance(statistic, RankScores):
         columns[statistic.column] = Real(statistic.candidates[0] - 1, statistic.candidates[-1] + 1)
     return Domain(columns or {"anything": Real(-1, 1)})

@@ -1,7 +1,9 @@
 """Sums of columns in their own units, anchored at zero. Proof: ``docs/proofs/sum.md``.
 
 A record adds its value, clipped to the declared bounds; a missing cell adds nothing to its column. One unit is
-the larger of the two bounds in size, so no count is needed to turn the total into a sum.
+the larger of the two bounds in size, so no count is needed to turn the total into a sum. ``gaps`` says in which
+columns a cell can be missing: not where the domain replaces it or declares that there is none. The grid is fine
+(2^40 steps), for nothing is multiplied and the roundings of many records add up.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sordino.domain import Domain, Neighbours
-from sordino.statistics.statistic import GRID_STEPS, Norm, Record, Sensitivity, Statistic
+from sordino.statistics.statistic import Norm, Record, Sensitivity, Statistic
 from sordino.table.clipping import Batch, Integers
 
 
@@ -21,7 +23,12 @@ class Amounts(Statistic):
 
     reads: tuple[str, ...]
     bounds: tuple[tuple[float, float], ...]
-    steps: int = GRID_STEPS
+    gaps: tuple[bool, ...] = ()
+    steps: int = 2**40
+
+    def __post_init__(self) -> None:
+        if not self.gaps:
+            object.__setattr__(self, "gaps", (True,) * len(self.reads))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -32,7 +39,8 @@ class Amounts(Statistic):
     def of(cls, domain: Domain, columns: tuple[str, ...]) -> Amounts:
         """The sums of declared columns."""
         declared = [domain.real(name) for name in columns]
-        return cls(columns, tuple((column.low, column.high) for column in declared))
+        bounds = tuple((column.low, column.high) for column in declared)
+        return cls(columns, bounds, tuple(column.missing == "drop" for column in declared))
 
     @property
     def size(self) -> int:
@@ -64,14 +72,16 @@ class Amounts(Statistic):
         return maps
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
-        """The larger end of each column on the grid; under substitute the interval, if that is longer."""
+        """The larger end of each column on the grid; under substitute the interval, or up to a missing cell."""
         moves = [self._moves(position, neighbours) for position in range(self.size)]
         return Sensitivity(sum(moves), sum(move * move for move in moves))
 
     def _moves(self, position: int, neighbours: Neighbours) -> int:
         low, high = self._ends(position)
         alone = max(abs(low), abs(high))
-        return alone if neighbours == "add-remove" else max(alone, high - low)
+        if neighbours == "add-remove":
+            return alone
+        return max(alone, high - low) if self.gaps[position] else high - low
 
     def _ends(self, position: int) -> tuple[int, int]:
         factor = self.steps / self.largest_bounds[position]
@@ -86,7 +96,8 @@ class Amounts(Statistic):
             shorter, longer = sorted(self.bounds[position], key=abs)
             grid = self._ends(position)
             far[name] = longer
-            near[name] = shorter if grid[1] - grid[0] >= max(map(abs, grid)) else None
+            crossed = grid[1] - grid[0] >= max(map(abs, grid))
+            near[name] = shorter if crossed or not self.gaps[position] else None
         return far, None if neighbours == "add-remove" else near
 
     def coarser(self) -> Amounts | None:

@@ -16,42 +16,53 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 #: Width of the smoothed hinge, with the sign as it must be (the printed one rewards violated margins).
 HUBER = 0.1
 
+#: Weight of the squared norm in the objective.
+RIDGE = 0.3
+
 
 def perturbed_matrices(
-    features: Floats, labels: Floats, epsilon: float, generator: np.random.Generator, ridge: float = 0.3
+    features: Floats, labels: Floats, epsilon: float, generator: np.random.Generator, ridge: float = RIDGE
 ) -> Floats:
     """The released matrices: the minimiser of the objective with one b of density exp(-ε |b|) for all classes."""
     dimension = features.shape[1] + 1
-    direction = generator.normal(size=(dimension, dimension))
-    direction /= np.linalg.norm(direction)
-    shared = direction * generator.gamma(dimension**2, 1 / epsilon)
-    return minimiser(features, labels, (shared + shared.T) / 2, ridge)
+    return minimiser(features, labels, random_matrix((dimension, dimension), 1 / epsilon, generator), ridge)
 
 
-def minimiser(features: Floats, labels: Floats, shared: Floats, ridge: float) -> Floats:
-    """Matrices that minimise smoothed hinges + ridge + <b, sum of the matrices>, by a quasi-Newton method."""
+def random_matrix(shape: tuple[int, ...], scale: float, generator: np.random.Generator) -> Floats:
+    """A matrix of density exp(-|b| / scale), for the Frobenius norm."""
+    direction = generator.normal(size=shape)
+    drawn: Floats = direction / np.linalg.norm(direction) * generator.gamma(direction.size, scale)
+    return drawn
+
+
+def minimiser(features: Floats, labels: Floats, perturbation: Floats, ridge: float = RIDGE) -> Floats:
+    """Matrices that minimise smoothed hinges + ridge |matrices|² + <perturbation, matrices>, by quasi-Newton steps.
+
+    The perturbation is one matrix for all classes, or one for each.
+    """
     from scipy.optimize import minimize
 
     augmented = np.hstack([features, np.ones((len(features), 1))])
     classes, dimension = int(labels.max()) + 1, augmented.shape[1]
-    shape = (classes, dimension, dimension)
+    products = (augmented[:, :, None] * augmented[:, None, :]).reshape(len(features), -1)
+    own = np.arange(len(labels)), labels.astype(int)
+    linear = np.broadcast_to(perturbation, (classes, dimension, dimension)).reshape(classes, -1)
 
     def objective(flat: Floats) -> tuple[float, Floats]:
-        matrices = flat.reshape(shape)
-        scores = np.einsum("ni,cij,nj->nc", augmented, matrices, augmented)
-        own = scores[np.arange(len(labels)), labels.astype(int)]
-        violations = 1 + own[:, None] - scores
-        violations[np.arange(len(labels)), labels.astype(int)] = -np.inf
+        matrices = flat.reshape(classes, -1)
+        scores = products @ matrices.T
+        violations = 1 + scores[own][:, None] - scores
+        violations[own] = -np.inf
         loss, slope = _huber(violations)
-        slope[np.arange(len(labels)), labels.astype(int)] = -slope.sum(axis=1)
-        gradient = -np.einsum("nc,ni,nj->cij", slope, augmented, augmented) + 2 * ridge * matrices + shared
-        value = loss.sum() + ridge * (matrices**2).sum() + float((shared * matrices.sum(axis=0)).sum())
+        slope[own] = -slope.sum(axis=1)
+        gradient = -slope.T @ products + 2 * ridge * matrices + linear
+        value = loss.sum() + ridge * (matrices**2).sum() + (linear * matrices).sum()
         return float(value), gradient.ravel()
 
-    start = np.zeros(classes * dimension**2)
+    start = (-linear / (2 * ridge)).ravel()
     options = {"maxiter": 2000, "ftol": 1e-15, "gtol": 1e-9, "maxcor": 30}
     found: Floats = minimize(objective, start, jac=True, method="L-BFGS-B", options=options).x
-    return found.reshape(shape)
+    return found.reshape(classes, dimension, dimension)
 
 
 def _huber(violations: Floats) -> tuple[Floats, Floats]:

@@ -25,6 +25,11 @@ def truncated_mean(values: Floats, scale: float) -> float:
     return float(scale * soft_truncation(np.asarray(values) / scale).mean())
 
 
-def printed_release(values: Floats, scale: float, sigma: float, generator: np.random.Generator) -> float:
-    """The truncated mean plus integer noise, as printed (a rounded normal stands in for the discrete Gaussian)."""
-    return truncated_mean(values, scale) + float(np.rint(generator.normal(0, sigma)))
+def printed_release(
+    values: Floats, epsilon: float, generator: np.random.Generator, scale: float = 3.0, sigma: float = 5.0
+) -> float:
+    """The truncated mean plus integer noise, as printed, of a width for ε = 1 (the fraction does not depend on it).
+
+    A rounded normal stands in for the discrete Gaussian.
+    """
+    return truncated_mean(values, scale) + float(np.rint(generator.normal(0, sigma / epsilon)))
