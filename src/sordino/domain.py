@@ -177,7 +177,7 @@ class Domain:
         return column
 
     def __getitem__(self, name: str) -> Column:
-        if name not in self.columns:
+        if not isinstance(name, str) or name not in self.columns:
             known = ", ".join(map(repr, self.columns))
             raise DomainError(f"Domain: no column {name!r} is declared. Declared are {known}.")
         return self.columns[name]
@@ -192,15 +192,15 @@ class Domain:
             problem = type(error).__name__
         if problem:
             raise DomainError(f"Domain: {str(path)!r} cannot be read ({problem}).")
-        return cls.from_toml_text(text)
+        return cls.from_toml_text(text, str(path))
 
     @classmethod
-    def from_toml_text(cls, text: str) -> Domain:
-        """Read a domain from the text of a TOML file."""
+    def from_toml_text(cls, text: str, source: str = "the text") -> Domain:
+        """Read a domain from the text of a TOML file; ``source`` names it in an error."""
         try:
             document = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
-            raise DomainError(f"Domain: the file is not TOML: {error}.") from None
+            raise DomainError(f"Domain: {source} is not TOML: {error}.") from None
         return cls.from_dict(document)
 
     @classmethod

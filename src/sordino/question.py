@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from inspect import signature
 from typing import Any
 
 from sordino.errors import ParameterError
-from sordino.queries.private_table import QUERIES
+from sordino.queries.private_table import parameters_of
 
 
 @dataclass(frozen=True)
@@ -26,9 +25,7 @@ class Question:
     @classmethod
     def typed(cls, query: str, columns: Sequence[str] | None, bins: Sequence[str] | None, **given: Any) -> Question:
         """The question, when the query exists and takes that many columns and these options."""
-        if query not in QUERIES:
-            raise ParameterError(f"query: must be one of {', '.join(QUERIES)}. Got {query!r}.")
-        _, *takes = signature(QUERIES[query]).parameters
+        takes = parameters_of(query)
         given["bins"] = _bins(bins)
         options = {name: value for name, value in given.items() if value is not None}
         for name in options:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -89,7 +90,13 @@ def axis_of(domain: Domain, name: str, bins: Bins) -> Axis:
     chosen = bins.get(name) if isinstance(bins, Mapping) else bins
     if chosen is None:
         raise ParameterError(f"histogram: {name!r} is a Real column and needs public bins. Write bins=10, or edges.")
-    return BinAxis.of(domain, name, chosen) if isinstance(chosen, int) else BinAxis(name, tuple(map(float, chosen)))
+    if isinstance(chosen, Integral):
+        return BinAxis.of(domain, name, int(chosen))
+    try:
+        edges = tuple(map(float, chosen))  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise ParameterError(f"histogram: bins must be a whole number or a list of edges. Got {chosen!r}.") from None
+    return BinAxis(name, edges)
 
 
 def cell_labels(domain: Domain, axis: Axis) -> tuple[Any, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from inspect import signature
 from typing import Any
 
 from sordino.cost import Amount, Cost
@@ -32,6 +33,14 @@ QUERIES: dict[str, Callable[..., Query]] = {
     "histogram": HistogramQuery,
     "histograms": HistogramsQuery,
 }
+
+
+def parameters_of(query: str) -> tuple[str, ...]:
+    """What a query takes besides the domain; an error when there is no such query."""
+    if query not in QUERIES:
+        raise ParameterError(f"query: must be one of {', '.join(QUERIES)}. Got {query!r}.")
+    _, *takes = signature(QUERIES[query]).parameters
+    return tuple(takes)
 
 
 class PrivateTable:
@@ -165,8 +174,11 @@ class PrivateTable:
         return self._query(query, columns, options).plan(self.session, Cost.of(epsilon, delta), rows)
 
     def _query(self, query: str, columns: Sequence[Any], options: dict[str, Any]) -> Query:
-        if query not in QUERIES:
-            raise ParameterError(f"query: must be one of {', '.join(QUERIES)}. Got {query!r}.")
+        takes = parameters_of(query)
+        try:
+            signature(QUERIES[query]).bind(self.domain, *columns, **options)
+        except TypeError as error:  # Python's own words name parameters only
+            raise ParameterError(f"{query}: {error}. It takes: {', '.join(takes) or 'nothing'}.") from None
         return QUERIES[query](self.domain, *columns, **options)
 
     def __repr__(self) -> str:

@@ -125,6 +125,8 @@ def _flat(high: Any, low: Any) -> list[float]:
 
 def named_columns(columns: str | Sequence[str]) -> tuple[str, ...]:
     """One or several column names as a tuple."""
+    if not isinstance(columns, str | Sequence) or not all(isinstance(name, str) for name in columns):
+        raise ParameterError(f"query: columns must be a name or a list of names. Got {columns!r}.")
     names = (columns,) if isinstance(columns, str) else tuple(columns)
     if not names or len(set(names)) < len(names):
         raise ParameterError("query: name one or more distinct columns.")
