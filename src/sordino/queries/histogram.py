@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -90,8 +89,8 @@ def axis_of(domain: Domain, name: str, bins: Bins) -> Axis:
     chosen = bins.get(name) if isinstance(bins, Mapping) else bins
     if chosen is None:
         raise ParameterError(f"histogram: {name!r} is a Real column and needs public bins. Write bins=10, or edges.")
-    if isinstance(chosen, Integral):
-        return BinAxis.of(domain, name, int(chosen))
+    if isinstance(chosen, int | np.integer):
+        return BinAxis.of(domain, name, chosen if isinstance(chosen, int) else int(chosen))
     try:
         edges = tuple(map(float, chosen))  # type: ignore[arg-type]
     except (TypeError, ValueError):

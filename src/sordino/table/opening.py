@@ -10,7 +10,6 @@ import numpy as np
 
 from sordino.domain import Column, Domain, Real
 from sordino.errors import TableError
-from sordino.table.files import open_files
 from sordino.table.memory import MatrixSource, StreamSource
 from sordino.table.source import Kind, Source, require_columns
 from sordino.table.spark import SparkSource
@@ -21,6 +20,8 @@ def open_source(data: Any, columns: Sequence[str] | None = None) -> Source:
     if isinstance(data, Source):
         return data
     if isinstance(data, str | Path):
+        from sordino.table.files import open_files  # loads DuckDB, which a table in memory does not need
+
         return open_files(data)
     if isinstance(data, np.ndarray):
         if columns is None:
