@@ -92,7 +92,7 @@ def axis_of(domain: Domain, name: str, bins: Bins) -> Axis:
     if isinstance(chosen, int | np.integer):
         return BinAxis.of(domain, name, chosen if isinstance(chosen, int) else int(chosen))
     try:
-        edges = tuple(map(float, chosen))  # type: ignore[arg-type]
+        edges = tuple(map(float, chosen))
     except (TypeError, ValueError):
         raise ParameterError(f"histogram: bins must be a whole number or a list of edges. Got {chosen!r}.") from None
     return BinAxis(name, edges)
