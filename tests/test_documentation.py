@@ -24,7 +24,10 @@ DOCUMENTS = [
     ROOT / "CHANGELOG.md",
     ROOT / "CONTRIBUTING.md",
 ]
-TABLES = ("patients.parquet", "patients.csv")
+TABLES = ("patients.parquet", "patients.csv", "noisy_count.py", "with.csv", "without.csv")
+
+#: What a command is followed by in a document when it is meant to exit with 1.
+FINDS = "# exits with 1"
 
 
 def blocks(path: Path, language: str) -> list[str]:
@@ -33,9 +36,9 @@ def blocks(path: Path, language: str) -> list[str]:
 
 
 def shell_lines(path: Path) -> list[str]:
-    """Every ``sordino`` command that a document shows, without its comment."""
+    """Every ``sordino`` command that a document shows, with its comment."""
     text = "\n".join(blocks(path, "sh")).replace("\\\n", " ")
-    return [line.split("  #")[0].strip() for line in text.splitlines() if line.startswith("sordino ")]
+    return [line for line in text.splitlines() if line.startswith("sordino ")]
 
 
 def filled_in() -> str:
@@ -50,6 +53,8 @@ def made_up(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
         runpy.run_path(str(ROOT / "examples/make_patients.py"))
+        shutil.copy(ROOT / "examples/noisy_count.py", place)
+        runpy.run_path("noisy_count.py", run_name="__main__")
     assert all((place / name).is_file() for name in TABLES)
     return place
 
@@ -88,8 +93,8 @@ def test_commands_in_the_documents_run(path: Path, folder: Path, capsys: pytest.
     lines = shell_lines(path)
     assert len(lines) > 3
     for line in lines:
-        _, *arguments = shlex.split(line)
-        assert cli.main(arguments) == 0, (line, capsys.readouterr().err)
+        _, *arguments = shlex.split(line, comments=True)
+        assert cli.main(arguments) == int(line.endswith(FINDS)), (line, capsys.readouterr().err)
         if arguments[0] == "init":  # where a person fills in the draft
             Path(arguments[-1] if "-o" in arguments else "domain.toml").write_text(filled_in(), encoding="utf-8")
 
@@ -151,7 +156,7 @@ def test_help_shows_an_example_that_runs_and_json_is_an_option(
         Path("patients.toml").write_text(filled_in(), encoding="utf-8")
     if name != "sordino ledger create":
         cli.main(["ledger", "create", "patients.ledger", "--epsilon", "1"])
-    assert cli.main(example_arguments) == 0, capsys.readouterr().err
+    assert cli.main(example_arguments) == int(name == "sordino audit paper"), capsys.readouterr().err
 
 
 # --- what a document must say

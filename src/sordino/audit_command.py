@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from sordino import __version__
 from sordino.errors import ParameterError
@@ -28,7 +29,21 @@ PAPERS_HELP = "One of: pathak wu rongauss xi all."
 #: The mark of a mechanism that could not be checked to run on made-up tables.
 REAL = "The tables were not checked to be made up: treat this verdict as private data."
 
-audits = typer.Typer(name="audit", rich_markup_mode=None, pretty_exceptions_enable=False)
+
+class _Shortened(TyperGroup):
+    """The words ``mechanism`` and ``outputs`` may be left out: what follows tells them apart."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that is named, or that a function or a file stands for."""
+        first = args[0]
+        if first not in self.commands and ":" in first:
+            args = ["mechanism", *args]
+        elif first not in self.commands and Path(first).is_file():
+            args = ["outputs", *args]
+        return super().resolve_command(ctx, args)
+
+
+audits = typer.Typer(name="audit", cls=_Shortened, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
 def _example(command: str) -> str:
@@ -56,7 +71,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Search, replay, noise and ledger only, with fewer tables.")]
 
 
-@audits.command(epilog=_example("sordino audit mechanism noisy_count.py:noisy_count --epsilon 1"))
+@audits.command(epilog=_example("sordino audit mechanism noisy_count.py:noisy_count --epsilon 1 --seed 1"))
 def mechanism(
     target: Mechanism,
     *,
@@ -82,7 +97,7 @@ def mechanism(
     _finish(report, needed, output, as_json, REAL if unsafe_real_data else "")
 
 
-@audits.command(epilog=_example("sordino audit outputs with.csv without.csv --epsilon 1"))
+@audits.command(epilog=_example("sordino audit outputs with.csv without.csv --epsilon 1 --seed 1"))
 def outputs(
     first: Annotated[Path, typer.Argument(metavar="FIRST", help="Outputs on one table, one per line.")],
     second: Annotated[Path, typer.Argument(metavar="SECOND", help="Outputs on its neighbour.")],
@@ -104,7 +119,7 @@ def outputs(
     _finish(report, needed, output, as_json)
 
 
-@audits.command(epilog=_example("sordino audit peer --python python3 noisy_count.py:noisy_count --epsilon 1"))
+@audits.command(epilog=_example("sordino audit peer --python python3 noisy_count.py:noisy_count --epsilon 1 --seed 1"))
 def peer(
     target: Mechanism,
     *,
