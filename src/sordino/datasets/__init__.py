@@ -1,0 +1,1 @@
+"""Loaders of public data sets: from a folder, or downloaded once from whoever publishes them and kept."""
