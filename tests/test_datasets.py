@@ -14,10 +14,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from sordino import Domain, SordinoError, open_table
-from sordino.datasets import adult, folder, nursery
+from sordino.datasets import adult, breast_cancer_wisconsin, folder, mnist, nursery
 from sordino.datasets.folder import PublishedFile, read_published
 
 CONTENT = b"usual, proper\n"
@@ -81,9 +82,40 @@ def test_nursery_has_the_published_rows() -> None:
     assert len(set(attributes)) == 12_960
 
 
-@pytest.mark.parametrize("home", [adult, nursery], ids=lambda home: home.__name__)
+def test_breast_cancer_wisconsin_has_the_published_rows() -> None:
+    table = breast_cancer_wisconsin.load_breast_cancer_wisconsin()
+    assert Counter(table["class"].to_pylist()) == {"benign": 444, "malignant": 239}
+    whole = breast_cancer_wisconsin.load_breast_cancer_wisconsin(complete=False)
+    assert Counter(whole["class"].to_pylist()) == {"benign": 458, "malignant": 241}
+    assert whole["bare-nuclei"].null_count == 16 == whole.num_rows - table.num_rows
+
+
+def test_mnist_has_the_published_digits() -> None:
+    images, digits = mnist.load_mnist()
+    assert images.shape == (60_000, 784)
+    assert images.max() == 255
+    assert np.bincount(digits).tolist() == [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
+    assert np.bincount(mnist.load_mnist("test")[1]).tolist() == [980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009]
+
+
+@pytest.mark.parametrize("content", [b"", b"\x00\x00\x08\x01\x00\x00\x00\x05abc", b"\x00\x00\x0d\x01\x00\x00\x00\x01a"])
+def test_digits_in_another_format_are_refused(tmp_path: Path, content: bytes) -> None:
+    for file in mnist.FILES["train"]:
+        (tmp_path / Path(file.place).name).write_bytes(content)
+    with pytest.raises(SordinoError, match="idx format"):
+        mnist.load_mnist(folder=tmp_path)
+
+
+LOADED: dict[Any, Any] = {
+    adult: adult.load_adult,
+    nursery: nursery.load_nursery,
+    breast_cancer_wisconsin: breast_cancer_wisconsin.load_breast_cancer_wisconsin,
+}
+
+
+@pytest.mark.parametrize("home", LOADED, ids=lambda home: home.__name__)
 def test_declared_columns_make_a_domain_that_the_table_fits(home: Any) -> None:
-    table = adult.load_adult() if home is adult else nursery.load_nursery()
+    table = LOADED[home]()
     release = open_table(table, Domain(home.COLUMNS)).count(epsilon=1)
     assert abs(release.value - table.num_rows) < 100
 
@@ -207,8 +239,20 @@ def test_a_missing_page_is_said_in_one_line(publisher: Publisher) -> None:
         read_published(file)
 
 
-@pytest.mark.parametrize("file", [*adult.FILES.values(), nursery.FILE], ids=lambda file: file.place)
-def test_real_addresses_are_those_of_the_publisher(file: PublishedFile) -> None:
-    assert file.url.startswith("https://archive.ics.uci.edu/static/public/")
+PUBLISHED = [
+    *adult.FILES.values(),
+    nursery.FILE,
+    breast_cancer_wisconsin.FILE,
+    *mnist.FILES["train"],
+    *mnist.FILES["test"],
+]
+
+
+@pytest.mark.parametrize("file", PUBLISHED, ids=lambda file: file.place)
+def test_real_files_have_the_published_content(file: PublishedFile) -> None:
+    publisher = (
+        "ossci-datasets.s3.amazonaws.com/mnist/" if "mnist" in file.place else "archive.ics.uci.edu/static/public/"
+    )
+    assert file.url.startswith(f"https://{publisher}")
     content = read_published(file)
     assert hashlib.sha256(content).hexdigest() == file.sha256
