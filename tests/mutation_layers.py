@@ -35,6 +35,7 @@ from sordino.audit.ledger import SlowCost, audit_ledger
 from sordino.audit.losses import audit_losses
 from sordino.audit.neighbours import ordinary_records
 from sordino.audit.noise import audit_noise, audit_residuals
+from sordino.audit.registered import DOMAINS, EVERY, claim_of, subjects
 from sordino.audit.replay import audit_replay
 from sordino.audit.sensitivity import search
 from sordino.cost import Cost, rho_within
@@ -57,7 +58,6 @@ from sordino.statistics.vectors import Box
 from sordino.table.clipping import ClippedBatch
 from sordino.table.memory import MatrixBlock
 from sordino.table.opening import open_source
-from subjects import DOMAINS, EVERY, subjects
 from test_session import CHOICE, COUNT, DOMAIN, SECRET, SUM, TABLE, Fails, everything_behind, spied, told
 
 #: Module names without ``sordino.`` and the texts that a planted bug gives them.
@@ -149,8 +149,8 @@ def replays(edited: Edited) -> Iterator[str]:
     few = EVERY[::6]
     for size, asked in ((2, few), (10, EVERY), (1, EVERY), (1000, few), (64, few), (100, few)):
         for neighbours, name in asked:
-            claim = Cost.of(1, 1e-6) if "delta" in name or name == "histograms" else Cost.of(1)
-            yield from _replayed(subjects(neighbours)[name], DOMAINS[neighbours], f"{neighbours}, {name}", size, claim)
+            asked, domain = subjects(neighbours)[name], DOMAINS[neighbours]
+            yield from _replayed(asked, domain, f"{neighbours}, {name}", size, claim_of(name))
         if size == 2:
             for neighbours in RELATIONS:
                 yield from _replayed(ladder, DOMAINS[neighbours], f"{neighbours}, ladder", 64)

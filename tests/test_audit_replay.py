@@ -10,18 +10,14 @@ from typing import Any
 import pytest
 
 import sordino as so
+from sordino.audit.registered import DOMAINS, EVERY, claim_of, subjects
 from sordino.audit.replay import audit_replay
 from sordino.cost import Cost
-from subjects import DOMAINS, EVERY, subjects
-
-#: What every registered subject says it costs.
-CLAIMS = {True: Cost.of(1, 1e-6), False: Cost.of(1)}
 
 
 @pytest.mark.parametrize(("neighbours", "name"), EVERY)
 def test_nothing_but_releases_depends_on_the_table(neighbours: str, name: str) -> None:
-    claim = CLAIMS["delta" in name or name == "histograms"]
-    report = audit_replay(subjects(neighbours)[name], DOMAINS[neighbours], claim=claim, name=name)
+    report = audit_replay(subjects(neighbours)[name], DOMAINS[neighbours], claim=claim_of(name), name=name)
     assert not report.violated, str(report)
     assert report.releases > 0
 

@@ -12,7 +12,7 @@ from sordino.audit.ledger import audit_ledger
 from sordino.audit.losses import audit_losses
 from sordino.audit.neighbours import SIZES, ordinary_records
 from sordino.audit.noise import audit_noise, audit_residuals
-from sordino.audit.registered import DOMAINS, STATISTICS, WIDE, Subject, subjects
+from sordino.audit.registered import DOMAINS, STATISTICS, WIDE, Subject, claim_of, subjects
 from sordino.audit.replay import audit_replay
 from sordino.audit.sensitivity import audit_sensitivity
 from sordino.audit.verdict import AuditReport
@@ -73,7 +73,7 @@ def _ledger_on_disk() -> AuditReport:
 def _subject(neighbours: Neighbours, name: str, subject: Subject, quick: bool) -> Iterator[Pending]:
     domain, named = DOMAINS[neighbours], f"{name} ({neighbours})"
     sizes = _QUICK_SIZES if quick else SIZES
-    yield lambda: audit_replay(subject, domain, sizes=sizes, name=named)
+    yield lambda: audit_replay(subject, domain, claim=claim_of(name), sizes=sizes, name=named)
     if quick:
         return
     records = ordinary_records(domain, 9)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+from sordino.cost import Cost
 from sordino.domain import Category, Column, Domain, Neighbours, Real
 from sordino.queries.private_table import PrivateTable
 from sordino.statistics.amounts import Amounts
@@ -57,7 +58,8 @@ STATISTICS: dict[str, Statistic] = {
     "ranks": RankScores("a", grid_candidates(WIDE.real("a"), 8), Fraction(1, 2)),
 }
 
-#: Asked under both relations; candidates are few so that replays are quick.
+#: Asked under both relations at ε = 1, or at (1, 1e-6) where the name says delta; few candidates, so that replays are
+#: quick.
 QUERIES: dict[str, Subject] = {
     "sum": lambda table: table.sum(["a", "b"], epsilon=1),
     "sum, delta": lambda table: table.sum("b", epsilon=1, delta=1e-6),
@@ -71,7 +73,7 @@ QUERIES: dict[str, Subject] = {
     "covariance, delta": lambda table: table.covariance(["a", "b"], epsilon=1, delta=1e-6),
     "histogram": lambda table: table.histogram("c", epsilon=1),
     "crossed histogram": lambda table: table.histogram(["c", "a"], bins={"a": 3}, epsilon=1),
-    "histograms": lambda table: table.histograms(["a", "b"], by="c", bins=4, epsilon=1, delta=1e-6),
+    "histograms, delta": lambda table: table.histograms(["a", "b"], by="c", bins=4, epsilon=1, delta=1e-6),
     "median": lambda table: table.median("a", epsilon=1, candidates=32),
     "quantile, delta": lambda table: table.quantile("b", 0.9, epsilon=1, delta=1e-6, candidates=32),
 }
@@ -86,3 +88,14 @@ ONLY: dict[Neighbours, dict[str, Subject]] = {
 def subjects(neighbours: Neighbours) -> dict[str, Subject]:
     """All that can be asked under one relation."""
     return {**QUERIES, **ONLY[neighbours]}
+
+
+def claim_of(name: str) -> Cost:
+    """What a registered subject says that it costs in all."""
+    return Cost.of(1, 1e-6) if "delta" in name else Cost.of(1)
+
+
+#: Every registered subject under each of its relations.
+EVERY: tuple[tuple[Neighbours, str], ...] = tuple(
+    (neighbours, name) for neighbours in DOMAINS for name in subjects(neighbours)
+)
