@@ -33,7 +33,8 @@ RIVER: tuple[tuple[str, ...], ...] = (
     ("question",),
     ("wording",),
     ("demo",),
-    ("audit_command",),
+    ("terminal",),
+    ("audit_command", "study_command"),
     ("cli",),
 )
 LEVEL = {room: level for level, rooms in enumerate(RIVER) for room in rooms}
@@ -48,8 +49,8 @@ HEAVY: dict[str, tuple[str, ...]] = {
     "polars": (),
     "sklearn": ("models", "synthesis", "attack", "anonymity", "audit", "datasets", "studies", "demo"),
     "scipy": ("models", "synthesis", "attack", "anonymity", "audit", "studies"),
-    "typer": ("cli", "audit_command"),
-    "rich": ("cli",),
+    "typer": ("cli", "terminal", "audit_command", "study_command"),
+    "rich": ("terminal",),
     "jinja2": ("report",),
     "opendp": ("privacy",),
     "dp_accounting": (),

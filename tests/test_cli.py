@@ -26,7 +26,7 @@ import pyarrow.parquet
 import pytest
 
 import sordino
-from sordino import Domain, Ledger, Real, cli, demo
+from sordino import Domain, Ledger, Real, cli, demo, terminal
 from sordino.privacy.session import Session
 from sordino.queries.private_table import QUERIES
 from sordino.wording import rounded
@@ -558,7 +558,7 @@ def at_a_terminal(monkeypatch: pytest.MonkeyPatch, patience: float = 0.02) -> Te
     """Called within a test: pytest sets standard error anew between a fixture and its test."""
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setattr(cli, "PATIENCE", patience)
+    monkeypatch.setattr(terminal, "PATIENCE", patience)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("TTY_COMPATIBLE", raising=False)
     monkeypatch.delenv("FORCE_COLOR", raising=False)
@@ -574,7 +574,7 @@ def appeared(screen: Terminal) -> None:
 
 def test_progress_is_in_percent_and_never_in_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = at_a_terminal(monkeypatch)
-    with cli._Progress() as progress:
+    with terminal.Progress("reading") as progress:
         for rows in range(0, SECRET_ROWS, 100):
             progress(rows / SECRET_ROWS)
             time.sleep(0.005)
@@ -586,7 +586,7 @@ def test_progress_is_in_percent_and_never_in_rows(monkeypatch: pytest.MonkeyPatc
 
 def test_a_source_of_unknown_length_shows_that_it_is_being_read(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = at_a_terminal(monkeypatch)
-    with cli._Progress():
+    with terminal.Progress("reading"):
         appeared(screen)
     assert "reading" in seen(screen)
     assert not re.search(r"\d", seen(screen))
@@ -594,14 +594,14 @@ def test_a_source_of_unknown_length_shows_that_it_is_being_read(monkeypatch: pyt
 
 def test_a_short_pass_shows_no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = at_a_terminal(monkeypatch, patience=60)
-    with cli._Progress() as progress:
+    with terminal.Progress("reading") as progress:
         progress(0.5)
     assert screen.text == ""
 
 
 def test_progress_goes_to_a_terminal_only(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(cli, "PATIENCE", 0)
-    with cli._Progress() as progress:
+    monkeypatch.setattr(terminal, "PATIENCE", 0)
+    with terminal.Progress("reading") as progress:
         progress(0.5)
         time.sleep(0.1)
     assert capsys.readouterr() == ("", "")

@@ -5,8 +5,6 @@ Exit codes: 1 when a claim is violated, 0 when it is not or was not tested, 2 on
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,6 +14,7 @@ from typer.core import TyperGroup
 
 from sordino import __version__
 from sordino.errors import ParameterError
+from sordino.terminal import AsJson, Progress, columns, example, number, print_json
 
 if TYPE_CHECKING:
     from sordino.audit.target import Target
@@ -46,32 +45,23 @@ class _Shortened(TyperGroup):
 audits = typer.Typer(name="audit", cls=_Shortened, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
-def _example(command: str) -> str:
-    return f"\b\nExample:\n  {command}"
-
-
-def _number(name: str, words: str, symbol: str = "NUMBER") -> Any:
-    return typer.Option(name, metavar=symbol, help=words)
-
-
 _TARGET_HELP = "FUNCTION(table, rng) in a Python file or an importable module."
 _TABLES_HELP = "Function that gives the two made-up neighbouring tables; neighbours() in MODULE unless told otherwise."
 _UNSAFE_HELP = "Do not check that the tables are made up. What is shown may then be private."
 
 Mechanism = Annotated[str, typer.Argument(metavar="MODULE:FUNCTION", help=_TARGET_HELP)]
 Neighbours = Annotated[str | None, typer.Option("--neighbours", metavar="MODULE:FUNCTION", help=_TABLES_HELP)]
-Epsilon = Annotated[float, _number("--epsilon", "What is claimed.")]
-Delta = Annotated[float, _number("--delta", "Claimed too, where it is not 0.")]
-Runs = Annotated[int, _number("--runs", "The most runs.")]
-Level = Annotated[float, _number("--level", "How likely a false alarm may be.")]
-Seed = Annotated[int | None, _number("--seed", "Repeatable secret bits, and a repeatable rng.", "INTEGER")]
+Epsilon = Annotated[float, number("--epsilon", "What is claimed.")]
+Delta = Annotated[float, number("--delta", "Claimed too, where it is not 0.")]
+Runs = Annotated[int, number("--runs", "The most runs.")]
+Level = Annotated[float, number("--level", "How likely a false alarm may be.")]
+Seed = Annotated[int | None, number("--seed", "Repeatable secret bits, and a repeatable rng.", "INTEGER")]
 Unsafe = Annotated[bool, typer.Option("--unsafe-real-data", help=_UNSAFE_HELP)]
 Page = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the verdict as a .html page.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Search, replay, noise and ledger only, with fewer tables.")]
 
 
-@audits.command(epilog=_example("sordino audit mechanism noisy_count.py:noisy_count --epsilon 1 --seed 1"))
+@audits.command(epilog=example("sordino audit mechanism noisy_count.py:noisy_count --epsilon 1 --seed 1"))
 def mechanism(
     target: Mechanism,
     *,
@@ -97,7 +87,7 @@ def mechanism(
     _finish(report, needed, output, as_json, REAL if unsafe_real_data else "")
 
 
-@audits.command(epilog=_example("sordino audit outputs with.csv without.csv --epsilon 1 --seed 1"))
+@audits.command(epilog=example("sordino audit outputs with.csv without.csv --epsilon 1 --seed 1"))
 def outputs(
     first: Annotated[Path, typer.Argument(metavar="FIRST", help="Outputs on one table, one per line.")],
     second: Annotated[Path, typer.Argument(metavar="SECOND", help="Outputs on its neighbour.")],
@@ -119,7 +109,7 @@ def outputs(
     _finish(report, needed, output, as_json)
 
 
-@audits.command(epilog=_example("sordino audit peer --python python3 noisy_count.py:noisy_count --epsilon 1 --seed 1"))
+@audits.command(epilog=example("sordino audit peer --python python3 noisy_count.py:noisy_count --epsilon 1 --seed 1"))
 def peer(
     target: Mechanism,
     *,
@@ -129,7 +119,7 @@ def peer(
     neighbours: Neighbours = None,
     runs: Runs = 20_000,
     level: Level = 0.05,
-    seconds: Annotated[float, _number("--seconds", "The longest wait for one answer.")] = 60.0,
+    seconds: Annotated[float, number("--seconds", "The longest wait for one answer.")] = 60.0,
     seed: Seed = None,
     unsafe_real_data: Unsafe = False,
     output: Page = None,
@@ -140,7 +130,7 @@ def peer(
 
     _check_page(output)
     needed = _announce(epsilon, delta, level, runs)
-    with _Percent() as progress:
+    with Progress("auditing") as progress:
         report = audit_peer(
             python, target, epsilon=epsilon, delta=delta, runs=runs, level=level, neighbours=neighbours,
             seconds=seconds, random_state=seed, progress=progress, unsafe_real_data=unsafe_real_data,
@@ -148,7 +138,7 @@ def peer(
     _finish(report, needed, output, as_json, REAL if unsafe_real_data else "")
 
 
-@audits.command(epilog=_example("sordino audit paper wu"))
+@audits.command(epilog=example("sordino audit paper wu"))
 def paper(
     name: Annotated[str, typer.Argument(metavar="PAPER", help=PAPERS_HELP)],
     output: Page = None,
@@ -159,7 +149,7 @@ def paper(
 
     _check_page(output)
     chosen = list(VERDICTS) if name == "all" else [name]
-    with _Percent() as progress:
+    with Progress("auditing") as progress:
         reports = []
         for number, each in enumerate(chosen, start=1):
             reports.append(paper_verdict(each))
@@ -167,36 +157,15 @@ def paper(
     _finish_many(reports, f"Verdict on {name}" if len(chosen) == 1 else "Verdicts on papers", output, as_json, True)
 
 
-@audits.command(name="self", epilog=_example("sordino audit self --quick"))
+@audits.command(name="self", epilog=example("sordino audit self --quick"))
 def ourselves(quick: Quick = False, output: Page = None, as_json: AsJson = False) -> None:
     """Audit this package: every registered statistic and query, the noise and the ledger."""
     from sordino.audit.ourselves import audit_ourselves
 
     _check_page(output)
-    with _Percent() as progress:
+    with Progress("auditing") as progress:
         reports = list(audit_ourselves(quick=quick, progress=progress))
     _finish_many(reports, f"Sordino {__version__} audits itself", output, as_json, False)
-
-
-class _Percent:
-    """How far it is, in percent, on a terminal's standard error."""
-
-    def __init__(self) -> None:
-        self._shown = -1
-        self._silent = not sys.stderr.isatty()
-
-    def __enter__(self) -> _Percent:
-        return self
-
-    def __call__(self, share: float) -> None:
-        percent = int(100 * share)
-        if not self._silent and percent != self._shown:
-            self._shown = percent
-            typer.echo(f"\rauditing {percent:3d} %", nl=False, err=True)
-
-    def __exit__(self, *problem: object) -> None:
-        if self._shown >= 0:
-            typer.echo("\r" + " " * 20 + "\r", nl=False, err=True)
 
 
 def _announce(epsilon: float, delta: float, level: float, runs: int) -> dict[str, int]:
@@ -236,7 +205,7 @@ def _bounded(target: Target, epsilon: float, delta: float, **options: Any) -> Au
     from sordino.audit.peers import warned
 
     said: list[str] = []
-    with _Percent() as progress, listening(said):
+    with Progress("auditing") as progress, listening(said):
         report = audit_epsilon(
             target.run, target.d1, target.d0, epsilon=epsilon, delta=delta, name=target.name, progress=progress,
             **options,
@@ -251,7 +220,7 @@ def _finish(report: AuditReport, needed: Mapping[str, int], page: Path | None, a
     document = {**report.to_dict(), "quote": quote, "runs_needed": dict(needed)}
     _write(page, f"Audit of {report.subject}", "", [{**document, "sentence": quote}])
     if as_json:
-        _print_json({**document, "page": str(page) if page else None})
+        print_json({**document, "page": str(page) if page else None})
     else:
         typer.echo(f"{report.verdict.upper()} · {report.subject}\n\n  To quote: {quote}\n")
         typer.echo(_tables_in_words(report.evidence) + _page_in_words(page), nl=False)
@@ -264,9 +233,9 @@ def _finish_many(reports: Sequence[AuditReport], title: str, page: Path | None, 
     documents = [report.to_dict() for report in reports]
     _write(page, title, summary, documents, in_full)
     if as_json:
-        _print_json({"summary": summary, "verdicts": documents, "page": str(page) if page else None})
+        print_json({"summary": summary, "verdicts": documents, "page": str(page) if page else None})
     else:
-        table = [] if in_full else ["\n".join(_columns([[r.audit, r.subject, r.verdict] for r in reports]))]
+        table = [] if in_full else ["\n".join(columns([[r.audit, r.subject, r.verdict] for r in reports]))]
         full = [str(report) for report in reports if in_full or report.violated]
         typer.echo("\n\n".join([*table, *full, summary]))
         typer.echo(_page_in_words(page), nl=False)
@@ -286,11 +255,6 @@ def _tables_in_words(evidence: Mapping[str, Any]) -> str:
 
 def _page_in_words(page: Path | None) -> str:
     return f"  page: {page}\n" if page else ""
-
-
-def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def _check_page(page: Path | None) -> None:
@@ -322,9 +286,3 @@ def _write(
         problem = type(error).__name__
     if problem:
         raise ParameterError(f"audit: {str(page)!r} cannot be written ({problem}). Name another file with -o.")
-
-
-def _print_json(document: Mapping[str, Any]) -> None:
-    from sordino.release import to_plain
-
-    typer.echo(json.dumps(to_plain(document), indent=2, ensure_ascii=False))

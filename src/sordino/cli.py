@@ -6,14 +6,11 @@ is typed is checked before it is paid for, and nothing that could fail stands be
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-import threading
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Annotated, Any
 
 import typer
@@ -21,9 +18,8 @@ import typer
 from sordino import __version__
 from sordino.audit_command import audits
 from sordino.errors import DomainError, LedgerError, ParameterError, SordinoError
-
-#: A pass that takes longer than this, in seconds, shows that it is alive.
-PATIENCE = 0.5
+from sordino.study_command import study
+from sordino.terminal import AsJson, Progress, command_group, example, file, number, print_json
 
 #: Beyond this, parts of a level would round to certainty.
 LARGEST_LEVEL = 1 - 1e-9
@@ -36,25 +32,7 @@ _DONE, _FAULT, _ERROR, _INTERRUPTED = 0, 1, 2, 130
 _UsageError: Any = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")
 
 
-def _room(name: str) -> typer.Typer:
-    """A group of commands; no traceback of Typer's, which would print local variables."""
-    names = {"help_option_names": ["-h", "--help"]}
-    return typer.Typer(name=name, rich_markup_mode=None, pretty_exceptions_enable=False, context_settings=names)
-
-
-def _example(command: str) -> str:
-    return "\b\nExample:\n  " + command.replace("--domain", "\\\n    --domain", 1)
-
-
-def _number(name: str, words: str) -> Any:
-    return typer.Option(name, metavar="NUMBER", help=words)
-
-
-def _file(*names: str, words: str) -> Any:
-    return typer.Option(*names, metavar="FILE", help=words)
-
-
-app, ledgers = _room("sordino"), _room("ledger")
+app, ledgers = command_group("sordino"), command_group("ledger")
 app.add_typer(ledgers, help="A privacy budget in a file: create it, look at it, check it.")
 app.add_typer(audits, help="Is it private, as far as can be seen? Yours, ours, a library's, a paper's.")
 
@@ -66,19 +44,18 @@ Table = Annotated[str, typer.Argument(metavar="TABLE", help=_TABLE_HELP)]
 Asked = Annotated[str, typer.Argument(metavar="QUERY", help=QUERY_HELP)]
 Columns = Annotated[list[str] | None, typer.Argument(metavar="COLUMN", help="The columns it is about.")]
 Book = Annotated[Path, typer.Argument(metavar="FILE", help="The ledger's file.")]
-DomainFile = Annotated[Path, _file("--domain", words="Public facts about the table: see 'sordino init'.")]
-LedgerFile = Annotated[Path | None, _file("--ledger", words="The budget that pays: see 'sordino ledger'.")]
-Epsilon = Annotated[str, _number("--epsilon", "What the answer may cost.")]
-Delta = Annotated[str, _number("--delta", "Above 0: Gaussian noise. 0: pure privacy.")]
-Rows = Annotated[int | None, _number("--rows", "A public guess at the number of rows.")]
-Level = Annotated[float, _number("--level", "Confidence of the interval.")]
-Candidates = Annotated[int | None, _number("--candidates", "Public points that a quantile chooses among.")]
-Quantile = Annotated[str | None, _number("--quantile", "Which quantile, between 0 and 1.")]
+DomainFile = Annotated[Path, file("--domain", words="Public facts about the table: see 'sordino init'.")]
+LedgerFile = Annotated[Path | None, file("--ledger", words="The budget that pays: see 'sordino ledger'.")]
+Epsilon = Annotated[str, number("--epsilon", "What the answer may cost.")]
+Delta = Annotated[str, number("--delta", "Above 0: Gaussian noise. 0: pure privacy.")]
+Rows = Annotated[int | None, number("--rows", "A public guess at the number of rows.")]
+Level = Annotated[float, number("--level", "Confidence of the interval.")]
+Candidates = Annotated[int | None, number("--candidates", "Public points that a quantile chooses among.")]
+Quantile = Annotated[str | None, number("--quantile", "Which quantile, between 0 and 1.")]
 Method = Annotated[str | None, typer.Option("--method", metavar="NAME", help=_METHOD_HELP)]
 Bins = Annotated[list[str] | None, typer.Option("--bins", metavar="[COLUMN=]BINS", help=_BINS_HELP)]
 By = Annotated[str | None, typer.Option("--by", metavar="COLUMN", help="Cross each histogram with this category.")]
 Name = Annotated[str | None, typer.Option("--name", metavar="NAME", help="The data set's name in the ledger.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -93,10 +70,10 @@ def _root(
         typer.echo(context.get_help())
 
 
-@app.command(epilog=_example("sordino init patients.parquet -o patients.toml"))
+@app.command(epilog=example("sordino init patients.parquet -o patients.toml"))
 def init(
     table: Table,
-    output: Annotated[Path, _file("-o", "--output", words="The file to draft.")] = Path("domain.toml"),
+    output: Annotated[Path, file("-o", "--output", words="The file to draft.")] = Path("domain.toml"),
     force: Annotated[bool, typer.Option("--force", help="Write over the file if there is one.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -109,7 +86,7 @@ def init(
     left_out = [name for name in kinds if name not in drafted]
     _write(output, draft_toml(drafted), force)
     if as_json:
-        return _print_json({"path": str(output), "columns": drafted, "left_out": left_out})
+        return print_json({"path": str(output), "columns": drafted, "left_out": left_out})
     typer.echo(f"Drafted {output}: {len(drafted)} columns, from their names and stored types. No row was read.")
     if left_out:
         typer.echo(f"Left out, stored as a type that cannot be used: {', '.join(left_out)}.")
@@ -121,7 +98,7 @@ def init(
 _DRAFTED = {"number": "real", "text": "category", "truth": "truth", "untyped": "unknown"}
 
 
-@app.command(epilog=_example("sordino plan patients.parquet mean age --domain patients.toml --epsilon 0.1 --rows 5000"))
+@app.command(epilog=example("sordino plan patients.parquet mean age --domain patients.toml --epsilon 0.1 --rows 5000"))
 def plan(
     table: Table,
     query: Asked,
@@ -149,12 +126,12 @@ def plan(
     opened = open_table(table, Domain.from_toml(domain))
     planned = opened.plan(*asked.arguments, epsilon=epsilon, delta=delta, rows=rows, **asked.options)
     if as_json:
-        return _print_json({**asked.to_dict(), **planned.to_dict(level)})
+        return print_json({**asked.to_dict(), **planned.to_dict(level)})
     typer.echo(plan_in_words(query, asked.columns, planned, level, rows or opened.domain.rows))
 
 
 @app.command(
-    epilog=_example(
+    epilog=example(
         "sordino query patients.parquet mean age --domain patients.toml --ledger patients.ledger --epsilon 0.1"
     )
 )
@@ -185,19 +162,19 @@ def query(
     _require_level(level)
     asked = Question.typed(query, columns, bins, method=method, candidates=candidates, quantile=quantile, by=by)
     opened = open_table(table, Domain.from_toml(domain), ledger=_budget(ledger, no_ledger), name=name)
-    with _Progress() as opened.session.progress:
+    with Progress("reading") as opened.session.progress:
         release = opened.ask(*asked.arguments, epsilon=epsilon, delta=delta, **asked.options)
     if as_json:
-        return _print_json({**asked.to_dict(), **release.to_dict(level)})
+        return print_json({**asked.to_dict(), **release.to_dict(level)})
     typer.echo(answer_in_words(query, asked.columns, release, level))
 
 
-@ledgers.command(epilog=_example("sordino ledger create patients.ledger --epsilon 3 --delta 1e-6 --pure 1"))
+@ledgers.command(epilog=example("sordino ledger create patients.ledger --epsilon 3 --delta 1e-6 --pure 1"))
 def create(
     file: Book,
-    epsilon: Annotated[str, _number("--epsilon", "Epsilon of the whole promise.")],
-    delta: Annotated[str, _number("--delta", "Delta of the whole promise.")] = "0",
-    pure: Annotated[str, _number("--pure", "With delta: the part of epsilon kept for pure answers.")] = "0",
+    epsilon: Annotated[str, number("--epsilon", "Epsilon of the whole promise.")],
+    delta: Annotated[str, number("--delta", "Delta of the whole promise.")] = "0",
+    pure: Annotated[str, number("--pure", "With delta: the part of epsilon kept for pure answers.")] = "0",
     name: Name = None,
     as_json: AsJson = False,
 ) -> None:
@@ -209,7 +186,7 @@ def create(
     _show_ledger(Ledger.open(file, epsilon, delta, pure, name=name), as_json)
 
 
-@ledgers.command(epilog=_example("sordino ledger show patients.ledger"))
+@ledgers.command(epilog=example("sordino ledger show patients.ledger"))
 def show(file: Book, as_json: AsJson = False) -> None:
     """Show the promise, what is left of it, and every charge."""
     from sordino import Ledger
@@ -217,20 +194,20 @@ def show(file: Book, as_json: AsJson = False) -> None:
     _show_ledger(Ledger.read(_existing(file)), as_json)
 
 
-@ledgers.command(epilog=_example("sordino ledger verify patients.ledger"))
+@ledgers.command(epilog=example("sordino ledger verify patients.ledger"))
 def verify(file: Book, as_json: AsJson = False) -> None:
     """Recompute sums, limits and digests from the entries. Exits with 1 when something is wrong."""
     from sordino import Ledger
 
     problems = Ledger.read(_existing(file)).verify()
     if as_json:
-        _print_json({"path": str(file), "sound": not problems, "problems": problems})
+        print_json({"path": str(file), "sound": not problems, "problems": problems})
     else:
         typer.echo("\n".join(problems) or f"{file} is sound: sums, limits and digests agree.")
     raise typer.Exit(_FAULT if problems else _DONE)
 
 
-@app.command(epilog=_example("sordino demo --folder sordino-demo"))
+@app.command(epilog=example("sordino demo --folder sordino-demo"))
 def demo(
     folder: Annotated[Path, typer.Option("--folder", metavar="FOLDER", help="Where the demo keeps its files.")] = Path(
         "sordino-demo"
@@ -243,7 +220,10 @@ def demo(
     silent: list[str] = []
     document = run(folder, silent.append if as_json else typer.echo)
     if as_json:
-        _print_json(document)
+        print_json(document)
+
+
+app.command(epilog=example("sordino study"))(study)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -273,51 +253,6 @@ def _run(arguments: list[str] | None) -> tuple[int, str]:
     return (code, "interrupted; a charge already made stands") if code == _INTERRUPTED else (int(code or _DONE), "")
 
 
-class _Progress:
-    """A bar on a terminal's standard error, in percent and never in rows, once a pass has taken a while."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._share: float | None = None
-        self._bar: Any = None
-        self._finished = not sys.stderr.isatty()
-        self._timer = threading.Timer(PATIENCE, self._appear)
-        self._timer.daemon = True
-
-    def __enter__(self) -> _Progress:
-        if not self._finished:
-            self._timer.start()
-        return self
-
-    def __call__(self, share: float) -> None:
-        """The share that has been read, from 0 to 1; never called by a source of unknown length."""
-        with self._lock:
-            self._share = share
-            if self._bar is not None:
-                self._bar.update(0, total=1.0, completed=share)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._timer.cancel()
-        with self._lock:
-            self._finished = True
-            if self._bar is not None:
-                self._bar.stop()
-
-    def _appear(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn
-
-        with self._lock:
-            if self._finished:
-                return
-            parts = (SpinnerColumn(), "reading", BarColumn(), TaskProgressColumn())
-            self._bar = Progress(*parts, console=Console(stderr=True), transient=True)
-            self._bar.add_task("", total=None if self._share is None else 1.0, completed=self._share or 0.0)
-            self._bar.start()
-
-
 def _budget(path: Path | None, no_ledger: bool) -> Any:
     from sordino import Ledger
 
@@ -344,7 +279,7 @@ def _show_ledger(ledger: Any, as_json: bool) -> None:
     from sordino.wording import ledger_in_words, ledger_to_dict
 
     if as_json:
-        return _print_json(ledger_to_dict(ledger))
+        return print_json(ledger_to_dict(ledger))
     typer.echo(ledger_in_words(ledger))
 
 
@@ -359,10 +294,6 @@ def _write(path: Path, text: str, force: bool) -> None:
         problem = f"cannot be written ({type(error).__name__})"
     if problem:
         raise DomainError(f"init: {str(path)!r} {problem}.")
-
-
-def _print_json(document: Any) -> None:
-    typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
 
 
 def _one_line(text: str) -> str:

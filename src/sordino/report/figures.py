@@ -1,4 +1,4 @@
-"""Figures as SVG text. The one file that imports matplotlib."""
+"""Figures as SVG text or PNG bytes. The one file that imports matplotlib."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import io
 import re
 from collections.abc import Sequence
 from typing import Any
+
+from sordino.errors import ParameterError
+from sordino.report.chart import Chart, Series
 
 #: Blue and orange that stay apart for colour-blind readers, on light and on dark paper.
 FIRST, SECOND = "#3b7dd8", "#e08214"
@@ -17,6 +20,11 @@ _INK = "#808081"
 #: As wide as a phone: a wide screen may enlarge it by half.
 _SIZE = (4.8, 3.0)
 
+_CHART_SIZE, _DOTS = (5.6, 3.8), 150
+
+#: In the order of the series; apart for colour-blind readers.
+_COLOURS = (FIRST, SECOND, "#2a9d6f", "#a3529e", "#7a5230", "#333f4f")
+
 _CELLS = 40
 _OUTERMOST = 100
 
@@ -24,6 +32,63 @@ _OUTERMOST = 100
 def can_draw() -> bool:
     """Whether the package behind the figures is installed; it is not loaded."""
     return importlib.util.find_spec("matplotlib") is not None
+
+
+def require_figures() -> None:
+    """Refuse, before anything runs, figures that could not be drawn afterwards."""
+    if not can_draw():
+        raise ParameterError("report: figures need matplotlib. Install: pip install 'sordino[plots]'.")
+
+
+def chart_png(chart: Chart) -> bytes:
+    """A chart as a PNG image on white paper."""
+    written = io.BytesIO()
+    _chart_figure(chart, ink="black").savefig(written, format="png", dpi=_DOTS, metadata={"Software": None})
+    return written.getvalue()
+
+
+def chart_svg(chart: Chart) -> str:
+    """A chart as part of a page, in the page's colour of text."""
+    from matplotlib import rc_context
+
+    written = io.StringIO()
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": chart.name}):
+        figure = _chart_figure(chart, ink=_INK)
+        figure.savefig(written, format="svg", transparent=True, metadata=dict.fromkeys(_METADATA))
+    return _part_of_a_page(written.getvalue(), chart.name)
+
+
+def _chart_figure(chart: Chart, ink: str) -> Any:
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    with rc_context({"font.family": "sans-serif", "font.size": 9}):
+        figure = Figure(figsize=_CHART_SIZE, layout="constrained")
+        axes = figure.subplots()
+        coloured = [each for each in chart.series if each.style != "reference"]
+        for series in chart.series:
+            colour = _INK if series.style == "reference" else _COLOURS[coloured.index(series) % len(_COLOURS)]
+            _draw(axes, series, colour)
+        axes.set_xscale(chart.x_scale)
+        axes.set_yscale(chart.y_scale)
+        axes.set_title(chart.title, color=ink, fontsize=10)
+        _plainly(axes, chart.x_label, chart.y_label, ink)
+        axes.legend(frameon=False, labelcolor=ink, fontsize=8)
+    return figure
+
+
+def _draw(axes: Any, series: Series, colour: str) -> None:
+    if series.style == "bars":
+        steps = [after - before for before, after in zip(series.x[:-1], series.x[1:], strict=True)]
+        axes.bar(series.x, series.y, width=min(steps, default=1.0), color=colour, alpha=0.4, label=series.label)
+    else:
+        line, mark = {"line": ("-", "o"), "points": ("", "o"), "reference": ("--", "")}[series.style]
+        axes.plot(
+            series.x, series.y, linestyle=line, marker=mark, markersize=3, linewidth=1.2, color=colour,
+            label=series.label,
+        )  # fmt: skip
+    if series.low is not None and series.high is not None:
+        axes.vlines(series.x, series.low, series.high, color=colour, linewidth=1, alpha=0.7)
 
 
 def two_distributions(
@@ -52,7 +117,7 @@ def two_distributions(
         for threshold in thresholds:
             if edges[0] <= threshold <= edges[-1]:
                 axes.axvline(threshold, color=_INK, linestyle=":", linewidth=1.2)
-        _plainly(axes)
+        _plainly(axes, "score of an output", "runs", _INK)
         figure.legend(loc="outside upper center", ncols=2, frameon=False, labelcolor=_INK)
         written = io.StringIO()
         figure.savefig(written, format="svg", transparent=True, metadata=dict.fromkeys(_METADATA))
@@ -62,13 +127,13 @@ def two_distributions(
 _METADATA = ("Date", "Creator", "Format", "Type")
 
 
-def _plainly(axes: Any) -> None:
+def _plainly(axes: Any, x_label: str, y_label: str, ink: str) -> None:
     """Words and lines in the colour of the page."""
-    axes.set_xlabel("score of an output", color=_INK)
-    axes.set_ylabel("runs", color=_INK)
-    axes.tick_params(colors=_INK)
+    axes.set_xlabel(x_label, color=ink)
+    axes.set_ylabel(y_label, color=ink)
+    axes.tick_params(colors=ink)
     for side, spine in axes.spines.items():
-        spine.set_color(_INK)
+        spine.set_color(ink)
         spine.set_visible(side in ("left", "bottom"))
 
 

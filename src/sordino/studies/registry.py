@@ -1,0 +1,43 @@
+"""The studies, by the name that the command line uses. A study is one line here."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import cast
+
+from sordino.errors import ParameterError
+from sordino.studies.study import Study, StudyResult, prepare_folder, write_files
+
+#: Name, and the module that runs it; loaded when it is asked for.
+STUDIES: dict[str, str] = {}
+
+
+def load_study(name: str) -> Study:
+    """The module of a study."""
+    if name not in STUDIES:
+        raise ParameterError(f"study: must be one of {', '.join(STUDIES)}. Got {name!r}.")
+    return cast(Study, import_module(STUDIES[name]))
+
+
+def run_study(
+    name: str,
+    *,
+    quick: bool = False,
+    data: Path | None = None,
+    out: Path | None = None,
+    progress: Callable[[float], None] = lambda share: None,
+) -> StudyResult:
+    """Run a study; with ``out``, write its rows, numbers and charts into that folder."""
+    study = load_study(name)
+    if out is not None:
+        prepare_folder(out)
+    started = time.perf_counter()
+    result = study.run(quick=quick, data=data, progress=progress)
+    result = replace(result, seconds=round(time.perf_counter() - started, 1))
+    if out is not None:
+        write_files(result, out)
+    return result

@@ -1,0 +1,55 @@
+"""``sordino study``: the tables and figures of a paper again, ours beside the published ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sordino.terminal import AsJson, Progress, columns, print_json
+
+if TYPE_CHECKING:
+    from sordino.studies.study import Row, StudyResult
+
+Name = Annotated[str | None, typer.Argument(metavar="STUDY", help="Which one; without it, they are listed.")]
+Quick = Annotated[bool, typer.Option("--quick", help="A look: fewer repeats.")]
+Output = Annotated[
+    Path | None, typer.Option("-o", "--output", metavar="FOLDER", help="Write CSV, JSON and PNG files into it.")
+]
+Data = Annotated[
+    Path | None, typer.Option("--data", metavar="FOLDER", help="Where the data sets are; else they are downloaded.")
+]
+
+
+def study(
+    name: Name = None, *, quick: Quick = False, output: Output = None, data: Data = None, as_json: AsJson = False
+) -> None:
+    """Run the experiments of a paper again, and set our numbers beside the published ones."""
+    from sordino.studies.registry import STUDIES, load_study, run_study
+
+    if name is None:
+        titles = {each: load_study(each).TITLE for each in STUDIES}
+        return print_json(titles) if as_json else typer.echo("\n".join(columns(list(titles.items()))))
+    with Progress("studying") as progress:
+        result = run_study(name, quick=quick, data=data, out=output, progress=progress)
+    if as_json:
+        return print_json({**result.to_dict(), "output": str(output) if output else None})
+    typer.echo("\n".join(_in_words(result)))
+    if output:
+        typer.echo(f"\nWritten to {output}.")
+
+
+def _in_words(result: StudyResult) -> list[str]:
+    table = columns([["where", "what", "published", "ours", "from", "to", "reach", "note"], *map(_cells, result.rows)])
+    notes = [f"- {note}" for note in result.notes]
+    return [f"{result.title} ({result.seconds:g} s{', quick' if result.quick else ''})", "", *table, "", *notes]
+
+
+def _cells(row: Row) -> list[str]:
+    numbers = (row.published, row.ours, row.low, row.high, row.reach)
+    return [row.where, row.what, *(_number(each, row.unit) for each in numbers), row.note]
+
+
+def _number(value: float | None, unit: str) -> str:
+    return "–" if value is None else f"{value:.4g}{' ' + unit if unit else ''}"

@@ -1,0 +1,101 @@
+"""What every command shares: how options are written, what goes to the screen, and a progress bar."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Annotated, Any
+
+import typer
+
+#: Work that takes longer than this, in seconds, shows that it is alive.
+PATIENCE = 0.5
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def command_group(name: str) -> typer.Typer:
+    """A group of commands; no traceback of Typer's, which would print local variables."""
+    names = {"help_option_names": ["-h", "--help"]}
+    return typer.Typer(name=name, rich_markup_mode=None, pretty_exceptions_enable=False, context_settings=names)
+
+
+def example(command: str) -> str:
+    """The end of a command's help."""
+    return "\b\nExample:\n  " + command.replace("--domain", "\\\n    --domain", 1)
+
+
+def number(name: str, words: str, symbol: str = "NUMBER") -> Any:
+    """An option that takes a number."""
+    return typer.Option(name, metavar=symbol, help=words)
+
+
+def file(*names: str, words: str) -> Any:
+    """An option that takes a file."""
+    return typer.Option(*names, metavar="FILE", help=words)
+
+
+def print_json(document: Any) -> None:
+    """A document as JSON on standard output; arrays become lists."""
+    from sordino.release import to_plain
+
+    typer.echo(json.dumps(to_plain(document), indent=2, ensure_ascii=False))
+
+
+def columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows of cells as lines, each column as wide as its widest cell.
+
+    >>> columns([["a", "bc"], ["def", "g"]])
+    ['a    bc', 'def  g']
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+class Progress:
+    """A bar on a terminal's standard error, in percent and never in rows, once the work has taken a while."""
+
+    def __init__(self, doing: str) -> None:
+        self._doing = doing
+        self._lock = threading.Lock()
+        self._share: float | None = None
+        self._bar: Any = None
+        self._finished = not sys.stderr.isatty()
+        self._timer = threading.Timer(PATIENCE, self._appear)
+        self._timer.daemon = True
+
+    def __enter__(self) -> Progress:
+        if not self._finished:
+            self._timer.start()
+        return self
+
+    def __call__(self, share: float) -> None:
+        """The share that is done, from 0 to 1; never called by work of unknown length."""
+        with self._lock:
+            self._share = share
+            if self._bar is not None:
+                self._bar.update(0, total=1.0, completed=share)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._timer.cancel()
+        with self._lock:
+            self._finished = True
+            if self._bar is not None:
+                self._bar.stop()
+
+    def _appear(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn
+
+        with self._lock:
+            if self._finished:
+                return
+            parts = (SpinnerColumn(), self._doing, BarColumn(), TaskProgressColumn())
+            self._bar = Progress(*parts, console=Console(stderr=True), transient=True)
+            self._bar.add_task("", total=None if self._share is None else 1.0, completed=self._share or 0.0)
+            self._bar.start()
