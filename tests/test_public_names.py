@@ -28,6 +28,7 @@ PUBLIC = [
     "audit_replay",
     "audit_residuals",
     "audit_sensitivity",
+    "load",
     "open_table",
 ]
 

@@ -26,6 +26,7 @@ _HOMES = {
     "audit_replay": "sordino.audit.replay",
     "audit_residuals": "sordino.audit.noise",
     "audit_sensitivity": "sordino.audit.sensitivity",
+    "load": "sordino.models.saved",
 }
 
 __version__ = "0.1.0"

@@ -8,10 +8,12 @@ Corollary 13, and always round towards more privacy. Law and proof: ``docs/proof
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 from sordino.errors import ParameterError
 
@@ -106,6 +108,21 @@ class Cost:
         if self.stated:
             document["stated"] = {"epsilon": float(self.stated[0]), "delta": float(self.stated[1])}
         return document
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Cost:
+        """The cost that ``to_dict`` wrote.
+
+        >>> Cost.from_dict(Cost.of(1, 1e-6).to_dict()) == Cost.of(1, 1e-6)
+        True
+        """
+        amounts, stated = document["exact"], document.get("stated")
+        return cls(
+            Fraction(amounts["epsilon"]),
+            Fraction(amounts["rho"]),
+            document["epsilon"] == "infinite",
+            None if stated is None else (exact("epsilon", stated["epsilon"]), exact("delta", stated["delta"])),
+        )
 
 
 def exact(name: str, value: Amount) -> Fraction:

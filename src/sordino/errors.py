@@ -7,6 +7,7 @@ SordinoError
 ├── PassError          a pass over the table failed after its charge was made
 ├── BudgetError        a ledger refuses a charge; nothing was charged
 ├── LedgerError        a ledger file cannot be used
+├── ModelError         a model file cannot be used
 └── NoiseError         noise of the declared law cannot be drawn exactly
 
 Messages read ``who: rule. Got value. Next step.`` The value is always public: an argument, a declared bound,
@@ -41,6 +42,10 @@ class BudgetError(SordinoError):
 
 class LedgerError(SordinoError):
     """A ledger file is not one, cannot be written, or belongs to something else."""
+
+
+class ModelError(SordinoError, ValueError):
+    """A model file is not one, or holds a model that this package does not have."""
 
 
 class NoiseError(SordinoError):

@@ -145,6 +145,19 @@ class Charge:
             "ledger_entry": self.entry,
         }
 
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Charge:
+        """The charge that ``to_dict`` wrote."""
+        return cls(
+            statistic=document["statistic"],
+            mechanism=document["mechanism"],
+            cost=Cost.from_dict(document["cost"]),
+            sensitivity=document["sensitivity"],
+            scale=document["noise_scale_in_grid_steps"],
+            unit=document["grid_steps_per_unit"],
+            entry=document["ledger_entry"],
+        )
+
 
 @dataclass(frozen=True)
 class Receipt:
@@ -200,6 +213,20 @@ class Receipt:
             "ledger": self.ledger,
             "charges": [charge.to_dict() for charge in self.charges],
         }
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Receipt:
+        """The receipt that ``to_dict`` wrote."""
+        return cls(
+            neighbours=document["neighbours"],
+            charges=tuple(map(Charge.from_dict, document["charges"])),
+            private=document["private"],
+            secure_noise=document["secure_noise"],
+            public=tuple(document["public"]),
+            caveats=tuple(document["caveats"]),
+            ledger=document["ledger"],
+            stated=Cost.from_dict(document["cost"]).stated,
+        )
 
     def __str__(self) -> str:
         lines = ["PRIVATE" if self.private else "NOT PRIVATE"]

@@ -9,7 +9,17 @@ import numpy as np
 import pyarrow as pa
 
 from sordino.errors import TableError
-from sordino.table.source import ArrowBlock, Kind, Source, UnreadBlock, kind_of, refuse_alike, require_columns, unread
+from sordino.table.source import (
+    ArrowBlock,
+    Kind,
+    Source,
+    UnreadBlock,
+    as_floats,
+    kind_of,
+    refuse_alike,
+    require_columns,
+    unread,
+)
 
 _ROWS_PER_BLOCK = 65_536
 
@@ -73,6 +83,73 @@ class MatrixSource(Source):
     def size_hint(self) -> int:
         """Number of rows."""
         return len(self._values)
+
+
+class LabelledBlock(MatrixBlock):
+    """Rows of an array, with one more column that is stored apart."""
+
+    def __init__(self, values: np.ndarray[Any, Any], names: Sequence[str], labels: pa.Array) -> None:
+        super().__init__(values, names[:-1])
+        self._label = names[-1]
+        self._labels = labels
+
+    def slice(self, start: int, length: int) -> LabelledBlock:
+        """A run of rows, without a copy."""
+        return LabelledBlock(
+            self._values[start : start + length], [*self._names, self._label], self._labels.slice(start, length)
+        )
+
+    def column(self, name: str) -> pa.Array:
+        """One column as stored."""
+        return self._labels if name == self._label else super().column(name)
+
+    def matrix(self, names: Sequence[str]) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """Numeric columns side by side, the labels among them when they are asked for as numbers."""
+        if self._label not in names:
+            return super().matrix(names)
+        columns = [
+            as_floats(self._labels) if name == self._label else super(LabelledBlock, self).matrix([name])[:, 0]
+            for name in names
+        ]
+        return np.column_stack(columns)
+
+
+class LabelledSource(MatrixSource):
+    """A two-dimensional array and one vector of labels, side by side: what scikit-learn calls X and y."""
+
+    def __init__(self, values: np.ndarray[Any, Any], labels: np.ndarray[Any, Any], columns: Sequence[str]) -> None:
+        super().__init__(values, columns[:-1])
+        if labels.ndim != 1 or len(labels) != len(values) or columns[-1] in columns[:-1]:
+            raise TableError("numpy table: labels must be a vector with one entry per row and a name of its own.")
+        self._label = str(columns[-1])
+        loose = labels.dtype.kind == "O"  # a type would be guessed from the rows, so each cell is read as text
+        self._labels = pa.array(list(map(_as_text, labels)), pa.string()) if loose else pa.array(labels)
+        self._label_kind: Kind = "untyped" if loose else kind_of(self._labels.type)
+
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        """Numbers, and the labels by their stored type."""
+        return {**super().kinds, self._label: self._label_kind}
+
+    def blocks(self, columns: Sequence[str]) -> Iterator[UnreadBlock]:
+        """Views of both."""
+        require_columns("numpy table", self.kinds, columns)
+        names = [*self._names, self._label]
+        for start in range(0, len(self._values), _ROWS_PER_BLOCK):
+            rows = slice(start, start + _ROWS_PER_BLOCK)
+            yield unread(LabelledBlock, self._values[rows], names, self._labels[rows])
+
+
+def numbers_of(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """An array of numbers as it is; of text or objects cell by cell, where one that is no number is missing."""
+    if values.dtype.kind in "fiub":
+        return values
+    cells = pa.array([_as_text(cell) for cell in values.ravel()], pa.string())
+    return as_floats(cells).reshape(values.shape)
+
+
+def _as_text(cell: Any) -> str | None:
+    return None if cell is None else str(cell)
 
 
 class StreamSource(Source):

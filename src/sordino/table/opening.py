@@ -10,19 +10,28 @@ import numpy as np
 
 from sordino.domain import Column, Domain, Real
 from sordino.errors import TableError
-from sordino.table.memory import MatrixSource, StreamSource
+from sordino.table.memory import LabelledSource, MatrixSource, StreamSource, numbers_of
 from sordino.table.source import Kind, Source, require_columns
 from sordino.table.spark import SparkSource
 
 
 def open_source(data: Any, columns: Sequence[str] | None = None) -> Source:
-    """The source for a path, an array, a frame, a relation or a Spark DataFrame."""
+    """The source for a path, an array, a frame, a relation or a Spark DataFrame; or for a pair of array and labels.
+
+    A pair is what an estimator is fitted on: a matrix, and a vector or None. Its labels are the last of ``columns``.
+    """
     if isinstance(data, Source):
         return data
     if isinstance(data, str | Path):
         from sordino.table.files import open_files  # loads DuckDB, which a table in memory does not need
 
         return open_files(data)
+    if isinstance(data, tuple):
+        matrix, labels = data
+        numbers = numbers_of(matrix)
+        return (
+            MatrixSource(numbers, columns or ()) if labels is None else LabelledSource(numbers, labels, columns or ())
+        )
     if isinstance(data, np.ndarray):
         if columns is None:
             raise TableError("numpy table: an array has no column names. Write columns=['first', 'second', …].")

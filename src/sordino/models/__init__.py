@@ -1,0 +1,1 @@
+"""Estimators in the manner of scikit-learn: each asks for statistics and sees releases only."""

@@ -1,0 +1,283 @@
+"""What every estimator shares: its public facts, the way from a table or from arrays to the gate, and its receipt.
+
+An estimator holds no row. It opens a ``Session`` here, asks it for statistics, and learns from noisy totals alone.
+What it learns ends in an underscore and is plain, so that a model is saved as JSON: numbers, text, arrays, lists and
+receipts. Errors speak of types, shapes and declared facts, never of a cell or of how many rows there are.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sordino.cost import Amount, Cost
+from sordino.domain import Category, Column, Domain, Neighbours, Real
+from sordino.errors import DomainError, ParameterError
+from sordino.models.saved import write_model
+from sordino.privacy.session import Session
+from sordino.queries.private_table import PrivateTable
+from sordino.release import Receipt
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+#: The label column of arrays, which bring no name for it; underscores are added where a feature has it.
+_TARGET = "target"
+
+_OBSERVED = "the list of classes was read from the labels: not private"
+
+
+@dataclass
+class Opening:
+    """A private table, opened for one fit: the gate, and the public facts that the model may use.
+
+    ``features`` and ``target`` are columns of ``session.domain``; ``classes`` are the declared labels of the target,
+    in the order of the domain's codes, and None where there is no class. ``cost`` is what the fit may spend in all.
+    """
+
+    session: Session
+    features: tuple[str, ...]
+    target: str | None
+    classes: np.ndarray[Any, Any] | None
+    cost: Cost
+    caveats: tuple[str, ...] = ()
+    not_private: bool = False
+    receipts: list[Receipt] = field(default_factory=list)
+
+    @property
+    def domain(self) -> Domain:
+        """The declared facts."""
+        return self.session.domain
+
+    def receipt(self, *caveats: str) -> Receipt:
+        """One receipt for all that was released in this fit: append each to ``receipts`` as it comes."""
+        joined = Receipt.joined(self.receipts).with_caveat(*self.caveats, *caveats)
+        return replace(joined, stated=self.cost.stated, private=joined.private and not self.not_private)
+
+
+class PrivateEstimator(BaseEstimator):
+    """Parameters and behaviour that all estimators have in common.
+
+    ``bounds`` (a pair of numbers or of arrays) or ``domain`` declare what is public about arrays; a private table
+    brings its domain along. ``random_state`` asks for seeded noise: for experiments, and marked as not private.
+    """
+
+    epsilon: Amount
+    delta: Amount
+    bounds: Any
+    domain: Domain | None
+    neighbours: Neighbours
+    ledger: Any
+    random_state: Any
+    receipt_: Receipt
+    n_features_in_: int
+    feature_names_in_: np.ndarray[Any, Any]
+
+    #: Whether ``fit`` needs a target, and whether it is a class.
+    needs_target = False
+    learns_classes = False
+
+    #: Kinds of column that can be features; others of a table are left out, and the receipt says so.
+    feature_kinds: tuple[type, ...] = (Real,)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model as plain JSON, which ``sordino.load`` reads back."""
+        write_model(self, path)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = self.needs_target
+        tags.input_tags.allow_nan = True  # a missing cell follows the domain's rule
+        tags.input_tags.string = True  # a cell that is no number is a missing cell
+        tags.non_deterministic = getattr(self, "random_state", None) is None
+        return tags
+
+    def _test_rows(self, X: Any) -> Floats:
+        """Test rows as numbers, NaN where a cell is missing. They are the caller's own: nothing here is protected."""
+        check_is_fitted(self)
+        rows: Floats = validate_data(
+            self, _only_features(self, X), reset=False, dtype=np.float64, ensure_all_finite="allow-nan"
+        )
+        return rows
+
+    def _open(self, X: Any, y: Any = None) -> Opening:
+        """The gate for one fit, from a private table and the name of its target, or from arrays."""
+        cost = Cost.of(self.epsilon, self.delta)
+        if isinstance(X, PrivateTable):
+            return self._open_table(X, y, cost)
+        return self._open_arrays(X, y, cost)
+
+    def _open_table(self, table: PrivateTable, target: Any, cost: Cost) -> Opening:
+        who = type(self).__name__
+        for name in ("bounds", "domain", "classes", "ledger"):
+            if getattr(self, name, None) is not None:
+                raise ParameterError(f"{who}: a private table brings its own {name}. Leave {name} out.")
+        if self.needs_target and not isinstance(target, str):
+            raise ParameterError(f"{who}: name the target column. Write fit(table, 'COLUMN').")
+        domain = table.domain
+        declared = None if target is None else domain[target]
+        if self.learns_classes and not isinstance(declared, Category):
+            raise DomainError(f"{who}: the target must be a Category. Got {target!r}, a Real; cut it at public edges.")
+        features = tuple(
+            name for name, column in domain.columns.items() if name != target and isinstance(column, self.feature_kinds)
+        )
+        if not features:
+            kinds = " or ".join(kind.__name__ for kind in self.feature_kinds)
+            raise DomainError(f"{who}: needs at least one {kinds} column beside the target. The table declares none.")
+        left_out = [name for name in domain.columns if name != target and name not in features]
+        session = table.session if self.random_state is None else table.session.seeded(self.random_state)
+        self.n_features_in_ = len(features)
+        self.feature_names_in_ = np.array(features, dtype=object)
+        return Opening(
+            session,
+            features,
+            target,
+            np.array(declared.values) if isinstance(declared, Category) else None,
+            cost,
+            (f"not used: {', '.join(left_out)}",) if left_out else (),
+        )
+
+    def _open_arrays(self, X: Any, y: Any, cost: Cost) -> Opening:
+        values, labels = self._checked_shapes(X, y)
+        names = self._names_of(values)
+        if labels is not None and self._observes():
+            check_classification_targets(labels)  # its words are about values, which are not protected here
+        domain, target = self._declared(names, labels)
+        session = Session.open(
+            (values, None if target is None else labels),
+            domain,
+            ledger=self.ledger,
+            columns=names if target is None else (*names, target),
+            random_state=self.random_state,
+        )
+        declared = None if target is None else domain[target]
+        classes = None
+        if self.learns_classes and isinstance(declared, Category):
+            observed = labels is not None and self._observes()
+            classes = np.unique(labels) if observed and labels is not None else np.array(declared.values)
+        caveats = (_OBSERVED,) if self._observes() else ()
+        return Opening(session, names, target, classes, cost, caveats, not_private=self._observes())
+
+    def _observes(self) -> bool:
+        classes = getattr(self, "classes", None)
+        return isinstance(classes, str) and classes == "observed"
+
+    def _checked_shapes(self, X: Any, y: Any) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any] | None]:
+        """A matrix and a vector as they are stored; whatever is refused is refused for its type or shape alone."""
+        who = type(self).__name__
+        if hasattr(X, "toarray"):
+            raise ParameterError(f"{who}: sparse data is not supported. Give a dense array or a private table.")
+        values = np.asarray(X)
+        if values.dtype.kind == "c":
+            raise ParameterError(f"{who}: Complex data not supported. Give real numbers.")
+        if values.ndim != 2:
+            raise ParameterError(f"{who}: expected a 2D array. Got {values.ndim} dimensions. Reshape your data.")
+        if values.shape[1] == 0:
+            raise ParameterError(f"{who}: 0 feature(s) (shape=(, 0)) while a minimum of 1 is required.")
+        validate_data(self, X, skip_check_array=True)  # learns the number of features and their names
+        if not self.needs_target:
+            return values, None
+        if y is None:
+            raise ParameterError(f"{who}: requires y to be passed, but the target y is None.")
+        labels = column_or_1d(np.asarray(y), warn=True)
+        if len(labels) != len(values):
+            raise ParameterError(f"{who}: X and y must have the same number of rows.")
+        return values, labels
+
+    def _names_of(self, values: np.ndarray[Any, Any]) -> tuple[str, ...]:
+        """Names of a frame's columns; those of the domain, in order; else x0, x1 and so on."""
+        if hasattr(self, "feature_names_in_"):
+            return tuple(map(str, self.feature_names_in_))
+        if self.domain is not None:
+            return tuple(self.domain.columns)[: values.shape[1]]
+        return tuple(f"x{place}" for place in range(values.shape[1]))
+
+    def _declared(self, names: Sequence[str], labels: np.ndarray[Any, Any] | None) -> tuple[Domain, str | None]:
+        """The public facts about arrays, and the name of the label column."""
+        features = self._declared_features(names)
+        neighbours = self.neighbours if self.domain is None else self.domain.neighbours
+        rows = None if self.domain is None else self.domain.rows
+        if not self.needs_target:
+            return Domain(features, neighbours=neighbours, rows=rows), None
+        target, column = self._declared_target(names, labels)
+        return Domain({**features, target: column}, neighbours=neighbours, rows=rows), target
+
+    def _declared_features(self, names: Sequence[str]) -> dict[str, Column]:
+        if self.domain is not None:
+            if self.bounds is not None:
+                raise ParameterError(f"{type(self).__name__}: give bounds or a domain, not both.")
+            return {name: self.domain[name] for name in names}
+        if self.bounds is None:
+            raise DomainError(
+                f"{type(self).__name__}: no bounds are declared for column {names[0]!r}. Values are never peeked at: "
+                f"write bounds=(LOW, HIGH), or domain=so.Domain({{{names[0]!r}: so.Real(LOW, HIGH), …}})."
+            )
+        return dict(zip(names, map(self._interval, names, *self._bound_pairs(len(names))), strict=True))
+
+    def _bound_pairs(self, number: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        problem = ""
+        try:
+            low, high = self.bounds
+            return np.broadcast_to(np.asarray(low, float), (number,)), np.broadcast_to(np.asarray(high, float), number)
+        except (TypeError, ValueError) as error:
+            problem = type(error).__name__
+        raise ParameterError(
+            f"{type(self).__name__}: bounds must be a pair (LOW, HIGH) of numbers, or of arrays with one number "
+            f"for each of the {number} columns ({problem})."
+        )
+
+    def _interval(self, name: str, low: float, high: float) -> Real:
+        try:
+            return Real(float(low), float(high))
+        except DomainError as error:
+            raise DomainError(f"{type(self).__name__}: bounds of column {name!r}: {error}") from None
+
+    def _declared_target(self, names: Sequence[str], labels: np.ndarray[Any, Any] | None) -> tuple[str, Column]:
+        """The label column: the domain's own where it declares one column more than the features, else ``classes``."""
+        if self.domain is not None and getattr(self, "classes", None) is None:
+            others = [name for name in self.domain.columns if name not in names]
+            if len(others) == 1:
+                return others[0], self.domain[others[0]]
+        target = _TARGET
+        while target in names:
+            target += "_"
+        return target, self._target_column(labels)
+
+    def _target_column(self, labels: np.ndarray[Any, Any] | None) -> Column:
+        """What is public about the labels of arrays: the list of classes, unless an estimator says otherwise."""
+        who = type(self).__name__
+        classes = getattr(self, "classes", None)
+        if classes is None:
+            raise DomainError(
+                f"{who}: no classes are declared for the target. Labels are never peeked at: write "
+                "classes=['first', 'second']; for an experiment, classes='observed', which is not private."
+            )
+        listed = np.unique(labels).tolist() if self._observes() and labels is not None else _listed(who, classes)
+        return Category([_whole(value) for value in listed])
+
+
+def _only_features(estimator: PrivateEstimator, X: Any) -> Any:
+    """The features of a frame that has more columns, such as the target."""
+    names = list(getattr(estimator, "feature_names_in_", []))
+    columns = list(getattr(X, "column_names", getattr(X, "columns", [])))  # an Arrow table's, or another frame's
+    if not names or len(columns) <= len(names) or any(name not in columns for name in names):
+        return X
+    return X.select(names) if hasattr(X, "select") else X[names]
+
+
+def _listed(who: str, classes: Any) -> list[Any]:
+    if isinstance(classes, str) or not hasattr(classes, "__iter__"):
+        raise ParameterError(f"{who}: classes must be a list of labels, or 'observed'. Got {classes!r}.")
+    return [value.item() if hasattr(value, "item") else value for value in classes]
+
+
+def _whole(value: Any) -> Any:
+    """A float that is a whole number as an integer: labels of arrays are often stored as floats."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value

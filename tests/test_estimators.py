@@ -1,0 +1,252 @@
+"""The laws that every estimator keeps, run over ``estimators.ESTIMATORS``."""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import EstimatorCheckFailedWarning
+from sklearn.utils.estimator_checks import check_estimator
+
+import sordino as so
+from estimators import ESTIMATORS, EXCUSED, EXCUSED_ALONE
+from sordino.errors import BudgetError, DomainError, ModelError, ParameterError
+from sordino.models import saved
+
+GENERATOR = np.random.default_rng(5)
+ROWS = np.vstack([GENERATOR.normal(-2, 1, (40, 3)), GENERATOR.normal(2, 1, (40, 3))])
+LABELS = np.repeat(["left", "right"], 40)
+CLASSES = ["left", "right"]
+COLUMNS = ("x0", "x1", "x2")
+FEATURES = so.Domain({name: so.Real(-10, 10) for name in COLUMNS})
+DOMAIN = so.Domain({**{name: so.Real(-10, 10) for name in COLUMNS}, "target": so.Category(CLASSES)})
+
+every_estimator = pytest.mark.parametrize("name", ESTIMATORS)
+
+
+def declared(name: str, **given: Any) -> Any:
+    """An estimator with public facts about ``ROWS``."""
+    make = ESTIMATORS[name]
+    facts: dict[str, Any] = {"bounds": (-10, 10)}
+    if make().learns_classes:
+        facts["classes"] = CLASSES
+    return make(**{**facts, **given})
+
+
+def fitted(name: str, rows: Any = ROWS, labels: Any = LABELS, **given: Any) -> Any:
+    estimator = declared(name, **given)
+    return estimator.fit(rows, labels if estimator.needs_target else None)
+
+
+def table(ledger: Any = None) -> so.PrivateTable:
+    columns = {name: ROWS[:, place] for place, name in enumerate(COLUMNS)}
+    return so.open_table(pa.table({**columns, "target": LABELS}), DOMAIN, ledger=ledger)
+
+
+def learned(estimator: Any) -> dict[str, Any]:
+    return {key: value for key, value in vars(estimator).items() if key.endswith("_") and key != "receipt_"}
+
+
+def assert_same(first: Any, second: Any) -> None:
+    assert learned(first).keys() == learned(second).keys()
+    for key, value in learned(first).items():
+        np.testing.assert_equal(value, learned(second)[key], err_msg=key)
+
+
+@every_estimator
+@pytest.mark.filterwarnings("ignore")
+def test_estimator_passes_the_checks_of_scikit_learn(name: str) -> None:
+    estimator = ESTIMATORS[name](epsilon=1e4, bounds=(-100, 100), random_state=0)
+    if estimator.learns_classes:
+        estimator.set_params(classes="observed")
+    excused = {**EXCUSED, **EXCUSED_ALONE.get(name, {})}
+    found = check_estimator(estimator, expected_failed_checks=excused, on_fail=None, on_skip=None)
+    failed = {each["check_name"]: repr(each["exception"]) for each in found if each["status"] == "failed"}
+    assert failed == {}
+
+
+@every_estimator
+def test_excuses_are_needed(name: str) -> None:
+    alone = EXCUSED_ALONE.get(name, {})
+    if not alone:
+        return
+    estimator = ESTIMATORS[name](epsilon=1e4, bounds=(-100, 100), random_state=0)
+    if estimator.learns_classes:
+        estimator.set_params(classes="observed")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EstimatorCheckFailedWarning)
+        warnings.simplefilter("ignore")
+        found = check_estimator(estimator, expected_failed_checks=alone, on_fail=None, on_skip=None)
+    assert {each["check_name"] for each in found if each["status"] == "xfail"} == set(alone)
+
+
+@every_estimator
+def test_bare_estimator_refuses_to_fit_and_shows_the_line_to_write(name: str) -> None:
+    with pytest.raises(DomainError, match=r"bounds=\(LOW, HIGH\)"):
+        ESTIMATORS[name]().fit(ROWS, LABELS)
+    if ESTIMATORS[name]().learns_classes:
+        with pytest.raises(DomainError, match="classes=\\["):
+            ESTIMATORS[name](bounds=(-10, 10)).fit(ROWS, LABELS)
+
+
+@every_estimator
+def test_a_table_and_arrays_give_the_same_model(name: str) -> None:
+    estimator = ESTIMATORS[name](random_state=3)
+    whole = table() if estimator.needs_target else so.open_table(ROWS, FEATURES, columns=COLUMNS)
+    from_table = estimator.fit(whole, "target" if estimator.needs_target else None)
+    assert_same(from_table, fitted(name, pd.DataFrame(ROWS, columns=COLUMNS), random_state=3))
+
+
+@every_estimator
+def test_a_frame_with_more_columns_is_read_by_name(name: str) -> None:
+    model = fitted(name, pd.DataFrame(ROWS, columns=COLUMNS), random_state=3)
+    if not hasattr(model, "predict"):
+        return
+    more = {"id": np.arange(len(ROWS)), **dict(zip(COLUMNS, ROWS.T, strict=True)), "target": LABELS}
+    expected = model.predict(pd.DataFrame(ROWS, columns=COLUMNS))
+    for frame in (pd.DataFrame(more), pa.table(more), pl.DataFrame(more)):
+        np.testing.assert_array_equal(model.predict(frame), expected)
+
+
+@every_estimator
+def test_receipt_states_what_was_asked_and_no_more_is_spent(name: str) -> None:
+    for delta in (0, 1e-6):
+        ledger = so.Ledger(epsilon=1, delta=delta)
+        model = fitted(name, epsilon=1, delta=delta, ledger=ledger)
+        spent = so.Cost.of(1, delta)
+        assert model.receipt_.private
+        if delta == 0:
+            assert model.receipt_.cost.epsilon <= 1
+            assert model.receipt_.cost.rho == 0
+            assert ledger.spent.epsilon <= spent.epsilon
+        else:
+            assert model.receipt_.cost.stated == spent.stated
+        assert all(charge.entry is not None for charge in model.receipt_.charges)
+        assert "not part of any budget" not in model.receipt_.caveats
+
+
+@every_estimator
+def test_a_spent_ledger_refuses_a_second_fit_and_a_clone(name: str) -> None:
+    ledger = so.Ledger(epsilon=1)
+    model = fitted(name, epsilon=0.9, ledger=ledger)
+    with pytest.raises(BudgetError):
+        fitted(name, epsilon=0.9, ledger=ledger)
+    again = clone(model)
+    with pytest.raises(BudgetError):
+        again.fit(ROWS, LABELS if again.needs_target else None)
+
+
+@every_estimator
+def test_without_a_ledger_the_receipt_says_so(name: str) -> None:
+    assert "not part of any budget" in fitted(name).receipt_.caveats
+
+
+@every_estimator
+def test_seeded_noise_and_observed_classes_are_not_private(name: str) -> None:
+    assert not fitted(name, random_state=0).receipt_.private
+    if ESTIMATORS[name]().learns_classes:
+        receipt = fitted(name, classes="observed").receipt_
+        assert not receipt.private
+        assert any("classes" in caveat for caveat in receipt.caveats)
+
+
+@every_estimator
+def test_infinite_epsilon_needs_a_seed_and_no_ledger(name: str) -> None:
+    assert fitted(name, epsilon=math.inf, random_state=0).receipt_.cost.infinite
+    with pytest.raises(ParameterError, match="infinity"):
+        fitted(name, epsilon=math.inf)
+    with pytest.raises(ParameterError, match="infinity"):
+        fitted(name, epsilon=math.inf, random_state=0, ledger=so.Ledger(epsilon=1))
+
+
+@every_estimator
+def test_a_saved_model_is_plain_json_and_comes_back_the_same(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(saved, "ESTIMATORS", {"MostFrequent": "estimators", **saved.ESTIMATORS})
+    model = fitted(name, epsilon=2, delta=1e-6)
+    model.save(tmp_path / "model.json")
+    json.loads((tmp_path / "model.json").read_text())
+    again = so.load(tmp_path / "model.json")
+    assert_same(model, again)
+    assert again.receipt_.to_dict() == model.receipt_.to_dict()
+    assert str(again.receipt_) == str(model.receipt_)
+    if hasattr(model, "predict"):
+        np.testing.assert_array_equal(model.predict(ROWS), again.predict(ROWS))
+    assert [path.name for path in tmp_path.iterdir()] == ["model.json"]
+
+
+@every_estimator
+def test_missing_cells_unknown_labels_and_an_empty_table_are_no_error(name: str) -> None:
+    holed = ROWS.copy()
+    holed[::7, 1] = np.nan
+    holed[3, 0], holed[4, 2] = np.inf, -1e308
+    strange = np.where(np.arange(len(LABELS)) == 5, "nobody", LABELS.astype("U10"))
+    assert fitted(name, holed, strange).receipt_.private
+    assert fitted(name, ROWS[:0], LABELS[:0]).receipt_.private
+
+
+@every_estimator
+def test_a_column_that_is_no_number_counts_as_missing(name: str) -> None:
+    cells = ROWS.astype(object)
+    cells[0, 0], cells[1, 1] = "a private word", {"a": "mapping"}
+    holed = ROWS.copy()
+    holed[0, 0], holed[1, 1] = np.nan, np.nan
+    assert_same(fitted(name, cells, random_state=1), fitted(name, holed, random_state=1))
+
+
+@every_estimator
+def test_bad_arguments_are_named(name: str) -> None:
+    for bounds in ((1, 1), (2, 1), (0, math.inf), (math.nan, 1), 3, ([0, 0], [1, 1]), ("a", "b")):
+        with pytest.raises((DomainError, ParameterError), match="bounds"):
+            fitted(name, bounds=bounds)
+    for epsilon in (0, -1, math.nan, "much", None):
+        with pytest.raises(ParameterError, match="epsilon"):
+            fitted(name, epsilon=epsilon)
+    with pytest.raises(ParameterError, match="delta"):
+        fitted(name, delta=1)
+
+
+@every_estimator
+def test_a_table_with_other_facts_beside_it_is_refused(name: str) -> None:
+    if not ESTIMATORS[name]().needs_target:
+        with pytest.raises(ParameterError, match="brings its own bounds"):
+            ESTIMATORS[name](bounds=(-10, 10)).fit(table())
+        return
+    with pytest.raises(ParameterError, match="brings its own bounds"):
+        ESTIMATORS[name](bounds=(-10, 10)).fit(table(), "target")
+    with pytest.raises(DomainError, match="no column 'diagnosis'"):
+        ESTIMATORS[name]().fit(table(), "diagnosis")
+    with pytest.raises(ParameterError, match="name the target"):
+        ESTIMATORS[name]().fit(table())
+
+
+def test_an_unfitted_model_is_not_saved_and_a_damaged_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="not fitted"):
+        ESTIMATORS["MostFrequent"]().save(tmp_path / "model.json")
+    for text in ("", "[]", "{}", '{"format": "sordino model", "version": 1, "estimator": "os.system"}'):
+        (tmp_path / "bad.json").write_text(text)
+        with pytest.raises(ModelError):
+            so.load(tmp_path / "bad.json")
+    with pytest.raises(ModelError, match="cannot be read"):
+        so.load(tmp_path / "absent.json")
+
+
+def test_a_saved_model_sets_no_name_that_is_not_learned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(saved, "ESTIMATORS", {"MostFrequent": "estimators"})
+    fitted("MostFrequent").save(tmp_path / "model.json")
+    document = json.loads((tmp_path / "model.json").read_text())
+    for name in ("predict", "__class__", "_x_", "a b_"):
+        document["learned"] = {name: 1}
+        (tmp_path / "bad.json").write_text(json.dumps(document))
+        with pytest.raises(ModelError, match="damaged"):
+            so.load(tmp_path / "bad.json")
