@@ -16,9 +16,11 @@ from sordino.statistics.amounts import Amounts
 from sordino.statistics.by_class import ByClass
 from sordino.statistics.count import Count
 from sordino.statistics.direct import DirectCovariance, DirectMedian
-from sordino.statistics.histograms import BinAxis, CategoryAxis, Histograms
+from sordino.statistics.histograms import BinAxis, CategoryAxis, Histograms, MergedAxis
+from sordino.statistics.misfits import Misfits
 from sordino.statistics.moments import SecondMoment
 from sordino.statistics.ranks import RankScores, grid_candidates
+from sordino.statistics.scores import Scores
 from sordino.statistics.statistic import Record, Statistic
 from sordino.statistics.sums import Sum
 from sordino.statistics.unit_split import UnitSplit
@@ -90,6 +92,30 @@ def _small_ball(d: int) -> Ball:
     return Ball(reals(d), radius=0.5, centre=tuple(0.3 if i % 2 else -0.25 for i in range(d)))
 
 
+#: Scores that run evenly over each interval, far beyond the ball, and the other way round in the second class.
+RISING = tuple(step / 128 for step in range(-128, 129))
+
+
+def _scores(domain: Domain, d: int) -> Scores:
+    axes = tuple(BinAxis.of(domain, name, len(RISING)) for name in reals(d))
+    rows = tuple(RISING[:: -1 if each == 1 else 1] for each in range(len(domain.category("class"))))
+    return Scores(axes, (rows,) * d, radius=0.25, by=CategoryAxis.of(domain, "class"))
+
+
+def _merged(domain: Domain, d: int) -> Statistic:
+    groups = [tuple(cell % 2 for cell in range(axis.cells)) for axis in _axes(domain, d)]
+    pairs = zip(_axes(domain, d), groups, strict=True)
+    return Histograms(tuple((MergedAxis(axis, each), BinAxis.of(domain, "x0", 3)) for axis, each in pairs))
+
+
+def _misfits(d: int, rows: int) -> Built:
+    """Guesses of nothing but in the last cell, where there is always less than guessed."""
+    domain = domain_of(d, "substitute", rows=rows)
+    counts = Histograms(tuple((axis,) for axis in _axes(domain, d)))
+    guess = [1000 * (cell + 1 == cells) for cells in counts.table_sizes for cell in range(cells)]
+    return Misfits(counts, tuple(guess)), domain
+
+
 #: Statistics whose total is the sum of the records' maps: name -> (dimension, neighbours) -> statistic and domain.
 STATISTICS: dict[str, Callable[[int, Neighbours], Built]] = {
     "count of whole records": _plain(_whole_count),
@@ -110,6 +136,10 @@ STATISTICS: dict[str, Callable[[int, Neighbours], Built]] = {
     "second moments in a small ball": _plain(lambda domain, d: SecondMoment(_small_ball(d))),
     "split of degree 1": _plain(lambda domain, d: UnitSplit(reals(d))),
     "split of degree 2": _plain(lambda domain, d: UnitSplit(reals(d), degree=2)),
+    "histograms of merged cells": _plain(_merged),
+    "sum of scores in a ball": _plain(lambda domain, d: Sum(_scores(domain, d))),
+    "second moments of scores": _plain(lambda domain, d: SecondMoment(_scores(domain, d), frobenius=True)),
+    "second moments of scores by class": _by_class(lambda domain, d: SecondMoment(_scores(domain, d))),
     "amounts": _plain(lambda domain, d: Amounts.of(domain, reals(d))),
     "count by class": _by_class(lambda domain, d: Count()),
     "count by one class": _by_class(lambda domain, d: Count(), classes=1),
@@ -140,6 +170,7 @@ def _ranks(dimension: int, rows: int, quantile: Fraction = Fraction(1, 2)) -> Bu
 FINISHED: dict[str, Callable[[int, int], Built]] = {
     "direct covariance": lambda d, n: (DirectCovariance(reals(d), n), domain_of(d, "substitute", rows=n)),
     "direct median": lambda d, n: (DirectMedian("x0", n), domain_of(d, "substitute", rows=n)),
+    "misfits": _misfits,
     "ranks": _ranks,
     "ranks for a tail": lambda d, n: _ranks(d, n, Fraction(9, 10)),
 }

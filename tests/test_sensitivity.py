@@ -21,6 +21,8 @@ from sordino.domain import Category, Domain, Neighbours, Real
 from sordino.errors import ParameterError
 from sordino.statistics.amounts import Amounts
 from sordino.statistics.direct import DirectCovariance, DirectMedian
+from sordino.statistics.histograms import CategoryAxis, Histograms
+from sordino.statistics.misfits import Misfits
 from sordino.statistics.moments import SecondMoment, triangle
 from sordino.statistics.ranks import RankScores
 from sordino.statistics.statistic import Sensitivity, Statistic
@@ -415,6 +417,29 @@ def test_twin_a_score_sensitivity_of_one_and_that_of_the_other_relation_are_seen
 
 
 @pytest.mark.parametrize("neighbours", RELATIONS)
+def test_distances_from_guesses_move_by_one_or_two(neighbours: Neighbours) -> None:
+    """Over all tables of up to three records and several guesses; the twin is the other relation's bound."""
+    domain = Domain({"a": Category([0, 1]), "b": Category([0, 1, 2])}, neighbours=neighbours)
+    axes = [CategoryAxis.of(domain, name) for name in ("a", "b")]
+    counts = Histograms(((axes[0],), (axes[0], axes[1])))
+    cells = [(a, b) for a in (0.0, 1.0, np.nan) for b in (0.0, 1.0, 2.0, np.nan)]
+    maps = maps_of(counts, domain, np.array(cells))
+    largest = Found(0, 0)
+    for guess in ((0,) * 8, (1,) * 8, (2, 0, 0, 3, 1, 0, 0, 1), (0, 9, 0, 0, 9, 0, 9, 9)):
+        misfits = Misfits(counts, guess)
+        for table in (table for size in range(4) for table in every_table(len(maps), size)):
+            base = maps[list(table)].sum(axis=0)
+            around = np.array([misfits.finish(tuple(map(int, base + each))) for each in maps])
+            alone = np.array([misfits.finish(tuple(map(int, base)))] * len(maps))
+            for others in [alone] if neighbours == "add-remove" else [np.roll(around, k, axis=0) for k in range(12)]:
+                moved = change(around, others, None)
+                largest = Found(max(largest.l1, moved.l1), max(largest.l2_squared, moved.l2_squared))
+    declared = misfits.sensitivity(neighbours)
+    assert largest.verdict(declared) == "holds"
+    assert largest.verdict(replace(declared, l1=declared.l1 // 2)) == "violated"
+
+
+@pytest.mark.parametrize("neighbours", RELATIONS)
 def test_the_counts_behind_ranks_move_in_one_cell_or_two(neighbours: Neighbours) -> None:
     domain = Domain({"x0": Real(0, 10)}, neighbours=neighbours)
     scores = RankScores("x0", (0.0, 4.0, 10.0))
@@ -422,8 +447,6 @@ def test_the_counts_behind_ranks_move_in_one_cell_or_two(neighbours: Neighbours)
 
 
 def test_a_category_that_replaces_missing_and_unknown_cells_moves_no_further() -> None:
-    from sordino.statistics.histograms import CategoryAxis, Histograms
-
     for neighbours in RELATIONS:
         domain = Domain({"c0": Category([1, 2, 3], other=2, replacement=3)}, neighbours=neighbours)
         statistic = Histograms(((CategoryAxis.of(domain, "c0"),),))

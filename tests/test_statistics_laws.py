@@ -26,12 +26,13 @@ from sordino.statistics.by_class import ByClass
 from sordino.statistics.count import Count
 from sordino.statistics.direct import DirectCovariance, DirectMedian
 from sordino.statistics.histograms import BinAxis, CategoryAxis, Histograms
+from sordino.statistics.misfits import Misfits
 from sordino.statistics.moments import SecondMoment
 from sordino.statistics.ranks import RankScores
 from sordino.statistics.statistic import EXACT_LIMIT, Statistic
 from sordino.statistics.sums import Sum
 from sordino.statistics.unit_split import UnitSplit
-from sordino.statistics.vectors import LARGEST_DIMENSION, Ball, Box, _inside
+from sordino.statistics.vectors import LARGEST_DIMENSION, Ball, Box, inside
 from sordino.table.memory import MatrixBlock
 
 DIMENSION = 3
@@ -263,7 +264,7 @@ def test_vectors_beyond_the_ball_are_pulled_in_and_others_left_alone() -> None:
         directions /= np.linalg.norm(directions, axis=1, keepdims=True)
         vectors = np.rint(directions * rng.choice([2**19, 2**20, 2**20 + 3, 2**21], (500, 1)))
         norms = (vectors.astype(object) ** 2).sum(axis=1)
-        pulled = _inside(vectors.copy(), 2**20)
+        pulled = inside(vectors.copy(), 2**20)
         assert ((pulled.astype(object) ** 2).sum(axis=1) <= 2**40).all()
         assert np.array_equal(pulled[norms <= 2**40], vectors[norms <= 2**40])
         assert np.array_equal(np.sign(pulled * vectors), np.abs(np.sign(pulled)))  # towards zero, never past it
@@ -305,7 +306,10 @@ def test_a_record_without_its_cells_contributes_zero_or_the_declared_middle(name
 
 @pytest.mark.parametrize("name", [n for n in NAMES if n not in ("count of all records", "amounts", "amounts by class")])
 def test_one_missing_cell_takes_out_what_is_read_together(name: str) -> None:
-    """A vector is whole or zero; histograms lose the tables that read the cell; sums of amounts lose one column."""
+    """A vector is whole or zero; histograms lose the tables that read the cell; sums of amounts lose one column.
+
+    A scored cell that is missing scores zero, and its record keeps the other columns; without a class none is kept.
+    """
     statistic, domain = built(name)
     names = tuple(domain.columns)
     for place, column in enumerate(names):
@@ -314,6 +318,12 @@ def test_one_missing_cell_takes_out_what_is_read_together(name: str) -> None:
         gone = statistic.record_maps(batch_of(domain, rows))[1]
         if column not in statistic.columns:
             assert gone.any() or isinstance(statistic, DirectCovariance)
+        elif "scores" in name and column != "class":
+            coordinates = _entries_of(name, statistic.columns.index(column))
+            assert not gone[coordinates].any()
+            assert gone.any()
+        elif isinstance(statistic, Misfits):
+            assert gone.sum() == statistic.size - 1
         elif isinstance(statistic, Histograms):
             assert gone.sum() == sum(all(axis.column != column for axis in table) for table in statistic.tables)
         elif isinstance(statistic, ByClass) and isinstance(statistic.inner, Histograms) and column != "class":
@@ -322,6 +332,14 @@ def test_one_missing_cell_takes_out_what_is_read_together(name: str) -> None:
             assert np.flatnonzero(gone).tolist() == [statistic.steps]
         else:
             assert not gone.any()
+
+
+def _entries_of(name: str, place: int) -> np.ndarray:
+    """Which entries read a coordinate: of a sum, of a triangle, of a triangle per class."""
+    if name.startswith("sum"):
+        return np.arange(DIMENSION) == place
+    rows, columns = np.triu_indices(DIMENSION)
+    return np.tile((rows == place) | (columns == place), 3 if "by class" in name else 1)
 
 
 def test_a_missing_amount_takes_out_its_own_column_alone() -> None:

@@ -16,9 +16,11 @@ from sordino.statistics.amounts import Amounts
 from sordino.statistics.by_class import ByClass
 from sordino.statistics.count import Count
 from sordino.statistics.direct import DirectCovariance, DirectMedian
-from sordino.statistics.histograms import BinAxis, CategoryAxis, Histograms
+from sordino.statistics.histograms import BinAxis, CategoryAxis, Histograms, MergedAxis
+from sordino.statistics.misfits import Misfits
 from sordino.statistics.moments import SecondMoment
 from sordino.statistics.ranks import RankScores, grid_candidates
+from sordino.statistics.scores import Scores
 from sordino.statistics.statistic import Statistic
 from sordino.statistics.sums import Sum
 from sordino.statistics.unit_split import UnitSplit
@@ -41,6 +43,15 @@ _REALS = ("a", "b", "d")
 _CLASSES = CategoryAxis.of(WIDE, "c")
 _SMALL_BALL = Ball(_REALS, radius=0.5, centre=(0.25, -0.25, 0.25))
 
+#: Scores that run evenly over each interval, far beyond the ball.
+_STEPS = tuple(step / 128 for step in range(-128, 129))
+_SCORES = Scores(
+    axes=tuple(BinAxis.of(WIDE, name, len(_STEPS)) for name in _REALS),
+    tables=((_STEPS, _STEPS[::-1], _STEPS),) * len(_REALS),
+    radius=0.5,
+    by=_CLASSES,
+)
+
 STATISTICS: dict[str, Statistic] = {
     "count of whole records": Count(("a", "c")),
     "histograms": Histograms(((_CLASSES,), (_CLASSES, BinAxis.of(WIDE, "a", 3)), (BinAxis.of(WIDE, "b", 4),))),
@@ -53,6 +64,9 @@ STATISTICS: dict[str, Statistic] = {
     "second moments in a ball": SecondMoment(Ball(_REALS)),
     "split of degree 2": UnitSplit(_REALS, degree=2),
     "second moments by class": ByClass(SecondMoment(Box(_REALS)), _CLASSES),
+    "histograms of merged cells": Histograms(((MergedAxis(_CLASSES, (0, 1, 0)), BinAxis.of(WIDE, "a", 3)),)),
+    "second moments of scores by class": ByClass(SecondMoment(_SCORES), _CLASSES),
+    "misfits": Misfits(Histograms(((_CLASSES,), (_CLASSES, BinAxis.of(WIDE, "a", 2)))), (0, 0, 9, *(0,) * 5, 9)),
     "direct covariance": DirectCovariance(("a", "b"), 10),
     "direct median": DirectMedian("a", 10),
     "ranks": RankScores("a", grid_candidates(WIDE.real("a"), 8), Fraction(1, 2)),

@@ -21,8 +21,9 @@ from sordino.audit.laws import broken_laws
 from sordino.audit.verdict import AuditReport
 from sordino.domain import Category, Domain, Neighbours, Real
 from sordino.errors import ParameterError
-from sordino.statistics.histograms import BinAxis, CategoryAxis, Histograms
+from sordino.statistics.histograms import Axis, BinAxis, CategoryAxis, Histograms, MergedAxis
 from sordino.statistics.ranks import RankScores
+from sordino.statistics.scores import Scores
 from sordino.statistics.statistic import Norm, Record, Statistic
 from sordino.table.clipping import ClippedBatch
 from sordino.table.source import ArrowBlock
@@ -111,12 +112,21 @@ def usual_domain(statistic: Statistic) -> Domain:
 
 
 def _axes(statistic: Statistic) -> Iterator[CategoryAxis | BinAxis]:
-    for part in (statistic, getattr(statistic, "inner", None)):
+    """Every axis that a statistic is made of, wherever it keeps it."""
+    for part in (statistic, getattr(statistic, "inner", None), getattr(statistic, "counts", None)):
         if isinstance(part, Histograms):
-            yield from (axis for table in part.tables for axis in table)
+            yield from (_unmerged(axis) for table in part.tables for axis in table)
+        scores = getattr(part, "of", None)
+        if isinstance(scores, Scores):
+            yield from map(_unmerged, scores.axes)
+            yield from () if scores.by is None else (scores.by,)
     classes = getattr(statistic, "classes", None)
     if isinstance(classes, CategoryAxis):
         yield classes
+
+
+def _unmerged(axis: Axis) -> CategoryAxis | BinAxis:
+    return axis.inner if isinstance(axis, MergedAxis) else axis
 
 
 def search(statistic: Statistic, domain: Domain, seconds: float, generator: np.random.Generator) -> Iterator[Finding]:
@@ -126,7 +136,7 @@ def search(statistic: Statistic, domain: Domain, seconds: float, generator: np.r
         if isinstance(statistic, RankScores):
             yield _search_tables(statistic, domain, neighbours, "largest", generator)
         elif statistic.inner_size != statistic.size or hasattr(statistic, "rows"):
-            if neighbours == "substitute":
+            if neighbours == "substitute" or not hasattr(statistic, "rows"):
                 for measure in ("l1", "l2"):
                     yield _search_tables(statistic, domain, neighbours, measure, generator)
         else:

@@ -13,7 +13,7 @@ from sordino.errors import ParameterError
 from sordino.privacy.price import Price
 from sordino.queries.query import Query, named_columns
 from sordino.release import Interval, NoisyTotal, Release
-from sordino.statistics.histograms import Axis, BinAxis, CategoryAxis, Histograms
+from sordino.statistics.histograms import BinAxis, CategoryAxis, Histograms
 
 Bins = int | Sequence[float] | Mapping[str, int | Sequence[float]] | None
 
@@ -82,7 +82,7 @@ class HistogramsQuery(Query):
         return [[1e15] * prices[0].statistic.size]
 
 
-def axis_of(domain: Domain, name: str, bins: Bins) -> Axis:
+def axis_of(domain: Domain, name: str, bins: Bins) -> CategoryAxis | BinAxis:
     """The axis of a column: its categories, or the public bins given for it."""
     if isinstance(domain[name], Category):
         return CategoryAxis.of(domain, name)
@@ -98,7 +98,7 @@ def axis_of(domain: Domain, name: str, bins: Bins) -> Axis:
     return BinAxis(name, edges)
 
 
-def cell_labels(domain: Domain, axis: Axis) -> tuple[Any, ...]:
+def cell_labels(domain: Domain, axis: CategoryAxis | BinAxis) -> tuple[Any, ...]:
     """Category values, or pairs of edges."""
     if isinstance(axis, CategoryAxis):
         return domain.category(axis.column).values

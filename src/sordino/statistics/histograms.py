@@ -80,7 +80,38 @@ class BinAxis:
         return self.edges[cell]
 
 
-Axis = CategoryAxis | BinAxis
+@dataclass(frozen=True)
+class MergedAxis:
+    """Another axis with public groups of its cells: ``groups[cell]`` is the number of the group, from 0."""
+
+    inner: CategoryAxis | BinAxis
+    groups: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.groups) != self.inner.cells or set(self.groups) != set(range(self.cells)):
+            raise ParameterError(f"histogram: groups of {self.column!r} must number the cells 0, 1, … without a gap.")
+
+    @property
+    def column(self) -> str:
+        """The column of the merged axis."""
+        return self.inner.column
+
+    @property
+    def cells(self) -> int:
+        """The number of groups."""
+        return max(self.groups, default=-1) + 1
+
+    def codes(self, batch: Batch) -> Integers:
+        """Group of each record's cell; -1 for none."""
+        codes: Integers = np.array((*self.groups, -1), dtype=np.int64)[self.inner.codes(batch)]
+        return codes
+
+    def example(self, domain: Domain, cell: int) -> Any:
+        """A value that falls into a group."""
+        return self.inner.example(domain, self.groups.index(cell))
+
+
+Axis = CategoryAxis | BinAxis | MergedAxis
 
 
 @dataclass(frozen=True)

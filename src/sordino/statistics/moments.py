@@ -15,8 +15,7 @@ import numpy as np
 
 from sordino.domain import Domain, Neighbours
 from sordino.statistics.statistic import Norm, Record, Sensitivity, Statistic
-from sordino.statistics.sums import place_record
-from sordino.statistics.vectors import Ball, Box
+from sordino.statistics.vectors import VectorMap
 from sordino.table.clipping import Batch, Integers
 
 
@@ -24,13 +23,13 @@ from sordino.table.clipping import Batch, Integers
 class SecondMoment(Statistic):
     """The sum of x x' over the records' vectors x, as its upper triangle."""
 
-    of: Box | Ball
+    of: VectorMap
     frobenius: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of the vector."""
-        return self.of.columns
+        """The columns that the vector is made of."""
+        return self.of.reads
 
     @property
     def size(self) -> int:
@@ -52,25 +51,25 @@ class SecondMoment(Statistic):
         """Two off the diagonal for the Frobenius norm."""
         if not self.frobenius:
             return None
-        rows, columns = np.triu_indices(len(self.columns))
+        rows, columns = np.triu_indices(len(self.of.columns))
         return tuple(int(weight) for weight in np.where(rows == columns, 1, 2))
 
     def record_maps(self, batch: Batch) -> Integers:
         """Products of each pair of coordinates."""
         vectors = self.of.vectors(batch)[0].astype(np.int64)
-        rows, columns = np.triu_indices(len(self.columns))
+        rows, columns = np.triu_indices(len(self.of.columns))
         return vectors[:, rows] * vectors[:, columns]
 
     def block_total(self, batch: Batch) -> Integers:
         """One matrix product: every partial sum is an integer below 2^53, so its order does not matter."""
         vectors = self.of.vectors(batch)[0]
         gram = vectors.T @ vectors
-        total: Integers = gram[np.triu_indices(len(self.columns))].astype(np.int64)
+        total: Integers = gram[np.triu_indices(len(self.of.columns))].astype(np.int64)
         return total
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
         """Closed forms of ``docs/proofs/second-moment.md``, in products of grid steps, rounded up."""
-        dimension, unit = len(self.columns), self.unit
+        dimension, unit = len(self.of.columns), self.unit
         change = _ball_change if self.of.in_ball else _box_change
         l1, l2_squared = change(dimension, neighbours, unit, self.frobenius)
         return Sensitivity(l1, l2_squared)
@@ -78,12 +77,12 @@ class SecondMoment(Statistic):
     def witness(self, domain: Domain, neighbours: Neighbours, norm: Norm) -> tuple[Record, Record | None]:
         """The places that the proofs name."""
         if self.of.in_ball:
-            first, second = _ball_witness(len(self.columns), neighbours, norm)
+            first, second = _ball_witness(len(self.of.columns), neighbours, norm)
         else:
-            first, second = _box_witness(len(self.columns), neighbours, norm)
+            first, second = _box_witness(len(self.of.columns), neighbours, norm)
         return (
-            place_record(domain, self.of, first),
-            None if second is None else place_record(domain, self.of, second),
+            self.of.record_at(domain, first),
+            None if second is None else self.of.record_at(domain, second),
         )
 
     def coarser(self) -> SecondMoment | None:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sordino.domain import Domain, Neighbours
-from sordino.statistics.statistic import Norm, Record, Sensitivity, Statistic, unit_record
-from sordino.statistics.vectors import Ball, Box
+from sordino.statistics.statistic import Norm, Record, Sensitivity, Statistic
+from sordino.statistics.vectors import VectorMap
 from sordino.table.clipping import Batch, Integers
 
 
@@ -17,12 +17,12 @@ from sordino.table.clipping import Batch, Integers
 class Sum(Statistic):
     """The sum of the records' vectors; one unit is half of a column's interval, or the ball's radius."""
 
-    of: Box | Ball
+    of: VectorMap
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of the vector."""
-        return self.of.columns
+        """The columns that the vector is made of."""
+        return self.of.reads
 
     @property
     def size(self) -> int:
@@ -61,8 +61,8 @@ class Sum(Statistic):
         place = np.ones(self.size)
         if norm == "l2" and self.of.in_ball:
             place[1:] = 0
-        first = place_record(domain, self.of, place)
-        return first, None if neighbours == "add-remove" else place_record(domain, self.of, -place)
+        first = self.of.record_at(domain, place)
+        return first, None if neighbours == "add-remove" else self.of.record_at(domain, -place)
 
     def coarser(self) -> Sum | None:
         """The same sum on a coarser grid."""
@@ -73,13 +73,3 @@ class Sum(Statistic):
     def description(self) -> str:
         """In words."""
         return f"sum of {', '.join(self.columns)} in a {'ball' if self.of.in_ball else 'box'}"
-
-
-def place_record(domain: Domain, of: Box | Ball, place: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Record:
-    """The record at ``place`` of the box; for a ball, in that direction from the centre, on the sphere if it fits."""
-    if isinstance(of, Box):
-        return unit_record(domain, of.columns, place)
-    norm = np.linalg.norm(place)
-    direction = place if norm == 0 else place / norm
-    centre = np.zeros(len(place)) if of.centre is None else np.array(of.centre)
-    return unit_record(domain, of.columns, np.clip(centre + of.radius * direction, -1, 1))

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from typing import Protocol, Self, TypeVar
 
 import numpy as np
 
+from sordino.domain import Domain
 from sordino.errors import ParameterError
-from sordino.statistics.statistic import GRID_STEPS
+from sordino.statistics.statistic import GRID_STEPS, Record, unit_record
 from sordino.table.clipping import Batch, Flags, Floats
 
 #: Squared norms of grid vectors stay exact in float64 up to this dimension.
@@ -23,15 +24,31 @@ LARGEST_DIMENSION = 2048
 class VectorMap(Protocol):
     """A record's columns as a bounded integer vector."""
 
-    columns: tuple[str, ...]
-    steps: int
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """One name per coordinate."""
+        ...
+
+    @property
+    def steps(self) -> int:
+        """The grid."""
+        ...
 
     def vectors(self, batch: Batch) -> tuple[Floats, Flags | None]:
         """Integers as floats, zero for records with a missing cell, and which records are whole."""
         ...
 
-    def coarser(self) -> VectorMap | None:
+    def record_at(self, domain: Domain, place: Floats) -> Record:
+        """A record whose vector points to ``place``, as far out as the map lets it."""
+        ...
+
+    def coarser(self) -> Self | None:
         """The same map on a grid half as fine."""
+        ...
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Every column that the map looks at; ``columns`` has one per coordinate."""
         ...
 
     @property
@@ -54,6 +71,15 @@ class Box:
     def vectors(self, batch: Batch) -> tuple[Floats, Flags | None]:
         """Coordinates on the grid; zero for a record with a missing cell."""
         return batch.on_grid(self.columns, self.steps)
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Its columns."""
+        return self.columns
+
+    def record_at(self, domain: Domain, place: Floats) -> Record:
+        """The record at a place of the box."""
+        return unit_record(domain, self.columns, place)
 
     def coarser(self) -> Box | None:
         """The same box with half as many steps; at least 2^4 remain."""
@@ -94,14 +120,26 @@ class Ball:
         vectors = np.rint(placed * factors[:, None])
         if whole is not None:
             vectors[~whole] = 0.0
-        return _inside(vectors, self.steps), whole
+        return inside(vectors, self.steps), whole
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Its columns."""
+        return self.columns
+
+    def record_at(self, domain: Domain, place: Floats) -> Record:
+        """The record in that direction from the centre, on the sphere if it fits into the box."""
+        norm = np.linalg.norm(place)
+        direction = place if norm == 0 else place / norm
+        centre = np.zeros(len(place)) if self.centre is None else np.array(self.centre)
+        return unit_record(domain, self.columns, np.clip(centre + self.radius * direction, -1, 1))
 
     def coarser(self) -> Ball | None:
         """The same ball with half as many steps; at least 2^4 remain."""
         return _halved(self)
 
 
-def _inside(vectors: Floats, steps: int) -> Floats:
+def inside(vectors: Floats, steps: int) -> Floats:
     """Pull vectors whose integer norm exceeds the bound one step towards zero until none does."""
     while (beyond := _squared_norms(vectors) > float(steps) ** 2).any():
         vectors[beyond] -= np.sign(vectors[beyond])
