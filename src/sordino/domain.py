@@ -24,6 +24,9 @@ LARGEST_BOUND = 1e100
 #: Whole numbers as categories are compared as floats, which tell them apart up to here.
 LARGEST_WHOLE = 2**53
 
+#: Spaces around a category are not part of it: these six, as Arrow trims them.
+SPACES = " \t\n\v\f\r"
+
 _UNFILLED = "fill in"
 
 
@@ -291,7 +294,7 @@ def _category_values(values: object) -> tuple[CategoryValue, ...]:
         raise DomainError("Category: at least one value must be listed. Got none.")
     if len({type(value) for value in listed}) > 1:
         raise DomainError("Category: values must be all text, all whole numbers or all true/false.")
-    if len({value.strip() if isinstance(value, str) else value for value in listed}) < len(listed):
+    if len({value.strip(SPACES) if isinstance(value, str) else value for value in listed}) < len(listed):
         raise DomainError("Category: a value is listed twice (spaces around it do not count).")
     return listed
 

@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from sordino.domain import CategoryValue, Domain, Neighbours
+from sordino.errors import ParameterError
 from sordino.table.clipping import Batch, Integers
 
 #: One record as a person would write it: column name to value; None is a missing cell.
@@ -125,7 +126,9 @@ class Statistic(ABC):
     @property
     def rows_per_block(self) -> int:
         """How many records may be summed in floats without rounding."""
-        return max(1, EXACT_LIMIT // self.largest_entry)
+        if self.largest_entry > EXACT_LIMIT:
+            raise ParameterError(f"{self.description}: one record's entry exceeds 53 bits. Take a coarser grid.")
+        return EXACT_LIMIT // self.largest_entry
 
     @property
     def public_facts(self) -> tuple[str, ...]:

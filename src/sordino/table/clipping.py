@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sordino.domain import Category, Domain, Real
+from sordino.domain import SPACES, Category, Domain, Real
 from sordino.errors import TableError
 from sordino.table.source import Block, as_floats, is_text
 
@@ -203,7 +203,7 @@ def _positions(declared: Category, column: pa.Array) -> Integers:
         wanted = pa.array([float(value) for value in declared.values])
         cells = _as_numbers(column, truth=isinstance(first, bool))
     elif is_text(column.type):
-        wanted = pa.array([str(value).strip() for value in declared.values], pa.large_string())
+        wanted = pa.array([str(value).strip(SPACES) for value in declared.values], pa.large_string())
         cells = pc.ascii_trim_whitespace(column.cast(pa.large_string()))
     else:
         return np.full(len(column), -1, dtype=np.int64)

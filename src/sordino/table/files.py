@@ -2,7 +2,8 @@
 
 CSV cells are read as text, whatever they look like: a sniffed type would let one odd cell change how every
 other record is read. A row shorter than the header has missing cells; cells beyond the header are not read; a
-row that cannot be read at all is passed over. Records end where the quotes of RFC 4180 say, so a program that
+row that cannot be read (its bytes are no text, or it is longer than two million of them) has missing cells only:
+were it left out, it would be less than missing. Records end where the quotes of RFC 4180 say, so a program that
 writes the file must quote line ends and double the quotes inside a cell, as all common ones do.
 """
 
@@ -25,6 +26,9 @@ from sordino.table.source import ArrowBlock, Kind, Source, UnreadBlock, kind_of,
 T = TypeVar("T")
 
 _ROWS_PER_BLOCK = 65_536
+
+#: Rows that DuckDB passed over, each with an error per cell; every row has its line and no other row has it.
+_UNREADABLE_ROWS = "SELECT count(*) FROM (SELECT DISTINCT file_id, line FROM reject_errors)"
 
 #: DuckDB's own buffers; the rest of a pass needs a few blocks per thread.
 _MEMORY_LIMIT = "256MB"
@@ -76,9 +80,9 @@ class CsvSource(Source):
             f"SELECT {wanted} FROM read_csv(?, auto_detect=false, header=true, delim=',', quote='\"', "
             f"escape='\"', nullstr='', strict_mode=false, ignore_errors=true, null_padding=true, "
             "parallel=false, "  # where a record ends must not depend on how the file is cut
-            f"columns={{{declared}}})"
+            f"store_rejects=true, rejects_limit=0, columns={{{declared}}})"
         )
-        yield from _stream_duckdb(query, self._paths, columns)
+        yield from _stream_duckdb(query, self._paths, columns, rows_left_out=_UNREADABLE_ROWS)
 
 
 class FeatherSource(Source):
@@ -167,6 +171,8 @@ def _csv_header(paths: Sequence[str]) -> tuple[str, ...]:
     for path in paths:
         with Path(path).open("rb") as file:
             first_line = file.readline().decode("utf-8-sig")  # no byte of a record is looked at
+        if first_line.count('"') % 2:
+            raise TableError(f"table: {path!r} has a column name with a line end in it. Write the names in one line.")
         headers.add(tuple(name.strip() for name in next(csv.reader([first_line]), ())))
     names = headers.pop()
     if headers or not names or len(set(names)) != len(names) or any(map(_reads_as_number, names)):
@@ -188,7 +194,10 @@ def _open_feather(path: str, fields: list[int] | None) -> pa.RecordBatchFileRead
     return pa.ipc.open_file(pa.memory_map(path), options=pa.ipc.IpcReadOptions(included_fields=fields))
 
 
-def _stream_duckdb(query: str, paths: Sequence[str], columns: Sequence[str]) -> Iterator[UnreadBlock]:
+def _stream_duckdb(
+    query: str, paths: Sequence[str], columns: Sequence[str], rows_left_out: str = ""
+) -> Iterator[UnreadBlock]:
+    """The rows of a query; then, as rows of missing cells, those that the query ``rows_left_out`` counts."""
     settings: dict[str, str | bool | int | float | list[str]] = {
         "memory_limit": _MEMORY_LIMIT,
         "preserve_insertion_order": False,
@@ -199,6 +208,14 @@ def _stream_duckdb(query: str, paths: Sequence[str], columns: Sequence[str]) -> 
         relation = connection.sql(query, params=[literal])  # a relation streams; ``execute`` would hold it all
         for batch in relation.to_arrow_reader(_ROWS_PER_BLOCK):
             yield unread(ArrowBlock, batch.rename_columns(list(columns)))
+        if rows_left_out:
+            ((unreadable,),) = connection.execute(rows_left_out).fetchall()
+            for start in range(0, unreadable, _ROWS_PER_BLOCK):
+                yield unread(_missing_cells, columns, min(_ROWS_PER_BLOCK, unreadable - start))
+
+
+def _missing_cells(columns: Sequence[str], rows: int) -> ArrowBlock:
+    return ArrowBlock(pa.RecordBatch.from_pydict({name: pa.nulls(rows, pa.string()) for name in columns}))
 
 
 def _quoted(columns: Sequence[str]) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +21,8 @@ from sordino.table.source import (
     require_columns,
     unread,
 )
+
+T = TypeVar("T")
 
 _ROWS_PER_BLOCK = 65_536
 
@@ -42,7 +45,8 @@ class MatrixBlock:
 
     def column(self, name: str) -> pa.Array:
         """One column as stored."""
-        return pa.array(np.ascontiguousarray(self._values[:, self._names.index(name)]))
+        stored = self._values[:, self._names.index(name)]
+        return pa.array(stored.astype(np.float64) if stored.dtype.kind == "f" else np.ascontiguousarray(stored))
 
     def matrix(self, names: Sequence[str]) -> np.ndarray[Any, np.dtype[np.float64]]:
         """The array itself when all its columns are asked for in order; else the chosen columns."""
@@ -66,7 +70,7 @@ class MatrixSource(Source):
             raise TableError(
                 f"numpy table: columns must name each of the {values.shape[1]} columns once. Got {len(columns)} names."
             )
-        self._values = values
+        self._values = _plain(values)
         self._names = tuple(map(str, columns))
 
     @property
@@ -157,10 +161,10 @@ class StreamSource(Source):
 
     def __init__(self, data: Any) -> None:
         if isinstance(data, pa.RecordBatchReader):
-            data = data.read_all()  # a reader can be read once only, and a table must be read again
+            data = _as_columns(data.read_all)  # a reader can be read once only, and a table must be read again
         self._data = data
         self._loose = _loose_columns(data)
-        schema = self._stream(()).schema
+        schema = _as_columns(lambda: pa.RecordBatchReader.from_stream(self._typed(_without_rows(data)))).schema
         refuse_alike("table", schema.names)
         self._kinds: dict[str, Kind] = {
             field.name: "untyped" if field.name in self._loose else kind_of(field.type) for field in schema
@@ -174,38 +178,77 @@ class StreamSource(Source):
     def blocks(self, columns: Sequence[str]) -> Iterator[UnreadBlock]:
         """Record batches of the stream."""
         require_columns("table", self._kinds, columns)
-        for batch in self._stream(columns):
+        narrowed = _as_columns(lambda: self._typed(_narrowed(self._data, list(columns))))
+        for batch in _as_columns(lambda: pa.RecordBatchReader.from_stream(narrowed)):
             yield unread(ArrowBlock, batch)
 
-    def _stream(self, columns: Sequence[str]) -> pa.RecordBatchReader:
-        narrowed, failed = self._data, ""
-        try:
-            narrowed = _narrowed(self._data, list(columns)) if columns else self._data
-            if self._loose:
-                narrowed = narrowed.astype({name: "string" for name in self._loose if name in narrowed})
-            reader = pa.RecordBatchReader.from_stream(narrowed)
-        except Exception as error:  # another library's message may hold a cell; only its type is kept
-            failed = type(error).__name__
-        if failed:
-            raise TableError(
-                f"table: the frame cannot be read as Arrow columns ({failed}). "
-                "Give every column one type and a name of its own."
-            )
-        return reader
+    def _typed(self, frame: Any) -> Any:
+        """The frame with its columns of objects as text, each cell by itself."""
+        loose = [name for name in self._loose if name in frame]
+        frame = frame.copy(deep=False) if loose else frame
+        for name in loose:
+            frame[name] = frame[name].astype(object).map(_cell_as_text, na_action="ignore").astype("string")
+        return frame
+
+
+def _plain(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """An ordinary array in this machine's byte order; a masked cell is a missing one."""
+    if isinstance(values, np.ma.MaskedArray):
+        values = np.ma.filled(values.astype(np.float64), np.nan)
+    return np.asarray(values, values.dtype.newbyteorder("="))
+
+
+def _as_columns(read: Callable[[], T]) -> T:
+    """Run another library's conversion; its error may quote a cell, so only its type is kept."""
+    failed = ""
+    try:
+        return read()
+    except Exception as error:
+        failed = type(error).__name__
+    raise TableError(
+        f"table: the frame cannot be read as Arrow columns ({failed}). "
+        "Give every column one type and a name of its own."
+    )
 
 
 def _loose_columns(data: Any) -> set[str]:
     """pandas columns or categories of objects: a type would be guessed from the rows, so each cell is read as text."""
-    if not type(data).__module__.startswith("pandas"):
+    if not _is_pandas(data):
         return set()
     stored = {name: getattr(getattr(dtype, "categories", None), "dtype", dtype) for name, dtype in data.dtypes.items()}
     return {name for name, dtype in stored.items() if str(dtype) == "object"}
+
+
+def _is_pandas(data: Any) -> bool:
+    """A pandas frame, or one of a class derived from it."""
+    modules = (each.__module__ for each in type(data).__mro__)
+    return any(name.split(".")[0] == "pandas" for name in modules) and hasattr(data, "columns")
+
+
+def _cell_as_text(cell: Any) -> str | None:
+    """One object as text; None, a missing cell, where that cannot be done: an error would tell of it."""
+    with suppress(Exception):
+        text = cell.decode() if isinstance(cell, bytes) else str(cell)
+        text.encode()
+        return text
+    return None
+
+
+def _without_rows(data: Any) -> Any:
+    """For its columns alone: a frame that would convert its rows, or a relation that would run, is cut to none."""
+    if _is_pandas(data):
+        return data.iloc[:0]
+    return data.limit(0) if _is_relation(data) else data
+
+
+def _is_relation(data: Any) -> bool:
+    return hasattr(data, "fetchall") and hasattr(data, "limit")
 
 
 def _narrowed(data: Any, columns: list[str]) -> Any:
     """Only the asked columns, where the frame can leave the others out cheaply."""
     if isinstance(data, pa.Table):
         return data.select(columns)
-    if hasattr(data, "columns") and hasattr(data, "__getitem__") and not hasattr(data, "fetchall"):
+    if hasattr(data, "columns") and hasattr(data, "__getitem__") and not _is_relation(data):
         return data[columns]
     return data
