@@ -48,7 +48,7 @@ HEAVY: dict[str, tuple[str, ...]] = {
     "pandas": ("datasets",),
     "polars": (),
     "sklearn": ("models", "synthesis", "attack", "anonymity", "audit", "datasets", "studies", "demo"),
-    "scipy": ("models", "synthesis", "attack", "anonymity", "audit", "studies"),
+    "scipy": ("repair", "models", "synthesis", "attack", "anonymity", "audit", "studies"),
     "typer": ("cli", "terminal", "audit_command", "study_command"),
     "rich": ("terminal",),
     "jinja2": ("report",),
