@@ -11,7 +11,7 @@ PYTEST_ARGS ?=
 BENCH_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench format clean java
+.PHONY: help demo test check bench format clean java chromium
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -19,7 +19,7 @@ help: ## list these targets
 demo: $(VENV)/.base ## see a private table answered, end to end, with receipts
 	$(BIN)/sordino demo
 
-test: $(VENV)/.dev java ## run every test, Spark included (PYTEST_ARGS="-k ledger" passes more to pytest)
+test: $(VENV)/.dev java chromium ## run every test, Spark and a browser included (PYTEST_ARGS="-k ledger" passes more to pytest)
 	$(BIN)/python -m pytest --numprocesses=$(TEST_PROCESSES) --dist=loadgroup $(PYTEST_ARGS)
 
 check: $(VENV)/.dev ## style, types and the laws of the house
@@ -41,6 +41,9 @@ clean: ## remove all that these targets made, .venv too
 
 java:
 	@scripts/ensure-java.sh
+
+chromium:
+	@scripts/ensure-chromium.sh
 
 $(VENV)/.made:
 	@scripts/make-venv.sh "$(PYTHON)" $(VENV)

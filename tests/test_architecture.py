@@ -31,10 +31,11 @@ RIVER: tuple[tuple[str, ...], ...] = (
     ("synthesis",),
     ("report", "anonymity", "attack", "audit", "datasets", "studies"),
     ("question",),
+    ("owner",),
     ("wording",),
     ("demo",),
     ("terminal",),
-    ("audit_command", "study_command"),
+    ("audit_command", "report_command", "study_command"),
     ("cli",),
 )
 LEVEL = {room: level for level, rooms in enumerate(RIVER) for room in rooms}
@@ -49,7 +50,7 @@ HEAVY: dict[str, tuple[str, ...]] = {
     "polars": (),
     "sklearn": ("models", "synthesis", "attack", "anonymity", "audit", "datasets", "studies", "demo"),
     "scipy": ("repair", "models", "synthesis", "attack", "anonymity", "audit", "studies"),
-    "typer": ("cli", "terminal", "audit_command", "study_command"),
+    "typer": ("cli", "terminal", "audit_command", "report_command", "study_command"),
     "rich": ("terminal",),
     "jinja2": ("report",),
     "opendp": ("privacy",),

@@ -18,6 +18,7 @@ import typer
 from sordino import __version__
 from sordino.audit_command import audits
 from sordino.errors import DomainError, LedgerError, ParameterError, SordinoError
+from sordino.report_command import EXAMPLE, report
 from sordino.study_command import study
 from sordino.terminal import AsJson, Progress, command_group, example, file, number, print_json
 
@@ -224,6 +225,7 @@ def demo(
 
 
 app.command(epilog=example("sordino study"))(study)
+app.command(epilog=EXAMPLE)(report)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -44,7 +44,7 @@ class Question:
 
     def to_dict(self) -> dict[str, object]:
         """Plain values, ready for JSON."""
-        return {"query": self.query, "columns": list(self.columns)}
+        return {"query": self.query, "columns": list(self.columns), "options": self.options}
 
 
 def _require_number_of_columns(query: str, takes: Sequence[str], number: int) -> None:

@@ -34,7 +34,7 @@ class Series:
 
 @dataclass(frozen=True, kw_only=True)
 class Chart:
-    """Some series over one pair of axes. ``name`` becomes part of a file's name."""
+    """Some series over one pair of axes. ``name`` becomes part of a file's name; ``ticks`` name the places from 0."""
 
     name: str
     title: str
@@ -43,3 +43,4 @@ class Chart:
     series: tuple[Series, ...]
     x_scale: Scale = "linear"
     y_scale: Scale = "linear"
+    ticks: Sequence[str] = ()

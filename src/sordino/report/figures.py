@@ -25,6 +25,9 @@ _CHART_SIZE, _DOTS = (5.6, 3.8), 150
 #: In the order of the series; apart for colour-blind readers.
 _COLOURS = (FIRST, SECOND, "#2a9d6f", "#a3529e", "#7a5230", "#333f4f")
 
+#: More letters than this along an axis are written upright.
+_TICK_LETTERS = 60
+
 _CELLS = 40
 _OUTERMOST = 100
 
@@ -73,7 +76,11 @@ def _chart_figure(chart: Chart, ink: str) -> Any:
         axes.set_yscale(chart.y_scale)
         axes.set_title(chart.title, color=ink, fontsize=10)
         _plainly(axes, chart.x_label, chart.y_label, ink)
-        axes.legend(frameon=False, labelcolor=ink, fontsize=8)
+        if chart.ticks:
+            long = max(map(len, chart.ticks)) * len(chart.ticks) > _TICK_LETTERS
+            axes.set_xticks(range(len(chart.ticks)), chart.ticks, rotation=90 if long else 0)
+        if len(chart.series) > 1:
+            axes.legend(frameon=False, labelcolor=ink, fontsize=8)
     return figure
 
 

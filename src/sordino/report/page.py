@@ -60,12 +60,8 @@ def verdict_page(title: str, documents: Sequence[Mapping[str, Any]], *, summary:
     Every verdict has its sentence, picture and numbers; unless ``in_full``, only the violated ones, and all are in
     one table above.
     """
-    require_drawing()
-    from jinja2 import Environment
-
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    source = files("sordino.report").joinpath("verdict.html").read_text(encoding="utf-8")
-    page: str = environment.from_string(source).render(
+    return filled_in(
+        "verdict.html",
         title=title,
         summary=summary,
         footer=FOOTER,
@@ -76,7 +72,17 @@ def verdict_page(title: str, documents: Sequence[Mapping[str, Any]], *, summary:
             if in_full or _tone(str(each["verdict"])) == "violated"
         ],
     )
-    return page + "\n"
+
+
+def filled_in(template: str, **values: Any) -> str:
+    """A template of this folder as text; every value is escaped unless it is a drawing of ours."""
+    require_drawing()
+    from jinja2 import Environment, FunctionLoader
+
+    folder = files("sordino.report")
+    loader = FunctionLoader(lambda name: folder.joinpath(name).read_text(encoding="utf-8"))
+    environment = Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    return environment.get_template(template).render(**values).rstrip() + "\n"
 
 
 def _tone(verdict: str) -> str:

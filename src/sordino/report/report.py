@@ -1,0 +1,83 @@
+"""A page of sections as one self-contained HTML file: no network, no script, figures as SVG, light, dark and print."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from sordino.errors import ParameterError
+from sordino.report.chart import Chart
+from sordino.report.figures import chart_svg
+from sordino.report.page import filled_in
+from sordino.report.section import Page, Section
+
+FOOTER = (
+    "Made by Sordino. An epsilon is per record and holds for the stated neighbours; timing, several records of one "
+    "person, and statements about a population are not covered by it."
+)
+
+AUDIENCES = {
+    "anyone": (
+        "May be published: everything on this page follows from releases and their receipts. No row was read for it."
+    ),
+    "owner": (
+        "For the data owner alone. This page compares with real rows, without noise: it is NOT private and must not "
+        "leave the house."
+    ),
+}
+
+
+def report_html(page: Page) -> str:
+    """The page as text."""
+    return filled_in(
+        "report.html",
+        title=page.title,
+        page=page,
+        audience=AUDIENCES[page.audience],
+        footer=FOOTER,
+        figures=[_figures(place, section) for place, section in enumerate(page.sections)],
+    )
+
+
+def write_report(page: Page, path: str | os.PathLike[str]) -> Path:
+    """Write the page; a file that was there is replaced whole, and nothing half-written is left behind."""
+    return write_whole(path, report_html(page))
+
+
+def write_whole(path: str | os.PathLike[str], text: str) -> Path:
+    """Write a text file, or leave what was there as it was."""
+    place, problem = Path(path), ""
+    draft = place.with_name(f"{place.name}.draft")
+    try:
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(place)
+    except OSError as error:
+        problem = type(error).__name__
+        _remove(draft)
+    if problem:
+        raise ParameterError(f"report: {str(place)!r} cannot be written ({problem}). Name another file with -o.")
+    return place
+
+
+def _remove(draft: Path) -> None:
+    try:
+        draft.unlink(missing_ok=True)
+    except OSError:
+        return
+
+
+def _figures(place: int, section: Section) -> Sequence[tuple[Any, str]]:
+    from markupsafe import Markup
+
+    return [
+        (Markup(chart_svg(_named(chart, f"part{place}-{number}"))), chart.title)  # our own drawing; all else is escaped
+        for number, chart in enumerate(section.charts)
+    ]
+
+
+def _named(chart: Chart, name: str) -> Chart:
+    """The chart under a name of its own, so that several fit on one page."""
+    return replace(chart, name=f"{name}-{chart.name}")
