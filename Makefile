@@ -11,7 +11,7 @@ PYTEST_ARGS ?=
 BENCH_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench format clean java chromium
+.PHONY: help demo test check bench docs format clean java chromium
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +30,10 @@ check: $(VENV)/.dev ## style, types and the laws of the house
 
 bench: $(VENV)/.dev ## measure time and memory; results go to benchmarks/results/
 	$(BIN)/python benchmarks/run.py $(BENCH_ARGS)
+
+docs: $(VENV)/.dev ## build the documentation site into build/docs; warnings are errors
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs build/docs
+	@echo "Open build/docs/index.html"
 
 format: $(VENV)/.dev ## rewrite the source in the house style
 	$(BIN)/ruff check --fix

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import runpy
 import shlex
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,17 +16,17 @@ from typing import Any
 import pytest
 import typer
 
+import sordino
 from sordino import Domain, cli
 
 ROOT = Path(__file__).parents[1]
 COMMAND_LINE = ROOT / "docs/command-line.md"
 DOCUMENTS = [
-    ROOT / "README.md",
-    ROOT / "docs/tutorial.md",
-    COMMAND_LINE,
-    ROOT / "CHANGELOG.md",
-    ROOT / "CONTRIBUTING.md",
+    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")),
+    *sorted(path for path in (ROOT / "docs").rglob("*.md") if path.parent.name != "proofs"),
 ]
+TEACHES_PYTHON = [path for path in DOCUMENTS if "\n```python\n" in path.read_text(encoding="utf-8")]
+SHOWS_COMMANDS = [path for path in DOCUMENTS if "\nsordino " in path.read_text(encoding="utf-8")]
 TABLES = ("patients.parquet", "patients.csv", "noisy_count.py", "with.csv", "without.csv")
 
 #: What a command is followed by in a document when it is meant to exit with 1.
@@ -71,7 +74,7 @@ def folder(made_up: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
 # --- what is shown runs
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", TEACHES_PYTHON, ids=lambda path: path.name)
 def test_python_in_the_documents_runs(path: Path, folder: Path) -> None:
     namespace: dict[str, Any] = {}
     for block in blocks(path, "python"):
@@ -81,6 +84,24 @@ def test_python_in_the_documents_runs(path: Path, folder: Path) -> None:
 def test_the_documents_that_teach_hold_python() -> None:
     assert blocks(ROOT / "README.md", "python")
     assert len(blocks(ROOT / "docs/tutorial.md", "python")) > 4
+    assert {path.stem for path in TEACHES_PYTHON} >= {"README", "start", "epsilon", "tables", "receipts", "audit"}
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+def test_python_for_spark_in_the_documents_runs(folder: Path) -> None:
+    """In a process of its own, as a reader would run it: the session it ends is not that of other tests."""
+    path = ROOT / "docs/tables.md"
+    code = "\n".join([*blocks(path, "python"), *blocks(path, "python spark")])
+    assert "pyspark" in code
+    Path("tables.py").write_text(code, encoding="utf-8")
+    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    environment.pop("SPARK_HOME", None)
+    done = subprocess.run([sys.executable, "tables.py"], env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+    counts = [float(line) for line in done.stdout.splitlines() if line.replace(".", "").isdigit()]
+    assert len(counts) == 7
+    assert max(counts) - min(counts) < 150  # noise of scale 1; one row of the CSV in 1000 is odd
 
 
 @pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
@@ -88,11 +109,9 @@ def test_examples_run(script: Path, folder: Path) -> None:
     runpy.run_path(str(script), run_name="__main__")
 
 
-@pytest.mark.parametrize("path", [ROOT / "README.md", COMMAND_LINE], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", SHOWS_COMMANDS, ids=lambda path: path.name)
 def test_commands_in_the_documents_run(path: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = shell_lines(path)
-    assert len(lines) > 3
-    for line in lines:
+    for line in shell_lines(path):
         _, *arguments = shlex.split(line, comments=True)
         arguments, written = (arguments[:-2], arguments[-1]) if ">" in arguments else (arguments, "")
         capsys.readouterr()
@@ -101,6 +120,28 @@ def test_commands_in_the_documents_run(path: Path, folder: Path, capsys: pytest.
             Path(written).write_text(capsys.readouterr().out, encoding="utf-8")
         if arguments[0] == "init":  # where a person fills in the draft
             Path(arguments[-1] if "-o" in arguments else "domain.toml").write_text(filled_in(), encoding="utf-8")
+
+
+def test_the_documents_that_show_commands_are_found() -> None:
+    assert {path.stem for path in SHOWS_COMMANDS} >= {"README", "command-line", "start", "audit", "papers"}
+    assert all(len(shell_lines(path)) > 1 for path in SHOWS_COMMANDS)
+
+
+def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
+    options = ["--fail-on-warning", "--keep-going", "--quiet"]
+    done = subprocess.run(
+        [sys.executable, "-m", "sphinx", *options, str(ROOT / "docs"), str(tmp_path)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    for path in (ROOT / "docs").rglob("*.md"):
+        assert (tmp_path / path.relative_to(ROOT / "docs")).with_suffix(".html").is_file(), path
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    text = (ROOT / "docs/reference.md").read_text(encoding="utf-8")
+    assert sorted(set(re.findall(r"sordino\.(\w+)$", text, re.MULTILINE)) - {"errors"}) == sorted(
+        set(sordino.__all__) - {"SordinoError"}
+    )
 
 
 def test_the_domain_in_the_documents_is_the_one_in_the_readme(folder: Path) -> None:
@@ -177,7 +218,7 @@ def _write_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_links_between_documents_lead_somewhere() -> None:
     for path in DOCUMENTS:
-        for target in re.findall(r"\]\(([^)#]+)\)", path.read_text(encoding="utf-8")):
+        for target in re.findall(r"\]\(([^)#]+)[^)]*\)", path.read_text(encoding="utf-8")):
             assert "://" in target or (path.parent / target).exists(), (path.name, target)
 
 

@@ -1,0 +1,47 @@
+"""Draw the pictures of the documentation again: ``python docs/pictures/draw.py``. They are kept beside this file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+
+import sordino as so
+from sordino.report.chart import Chart, Series
+from sordino.report.figures import chart_svg
+
+HERE = Path(__file__).parent
+
+#: The colour that is readable on light paper and on dark.
+INK = "#808080"
+
+
+def epsilon() -> Chart:
+    """Half-widths that a plan names, against ε: no row is read for them."""
+    domain = so.Domain({"age": so.Real(0, 120), "sex": so.Category(["female", "male"])})
+    empty = so.open_table(pa.table({"age": pa.array([], pa.float64()), "sex": pa.array([], pa.string())}), domain)
+    epsilons = [0.01 * 10 ** (step / 4) for step in range(10)]
+    means = {
+        rows: [empty.plan("mean", "age", epsilon=each, rows=rows).half_width(0.95) for each in epsilons]
+        for rows in (500, 5000, 50_000)
+    }
+    return Chart(
+        name="epsilon",
+        title="± of a mean age between 0 and 120, with 95 % confidence",
+        x_label="ε",
+        y_label="years",
+        x_scale="log",
+        y_scale="log",
+        series=tuple(Series(label=f"{rows} rows", x=epsilons, y=found) for rows, found in means.items()),
+    )
+
+
+PICTURES: tuple[Callable[[], Chart], ...] = (epsilon,)
+
+
+if __name__ == "__main__":
+    for picture in PICTURES:
+        drawn = chart_svg(picture()).replace("currentColor", INK)
+        namespace = "" if "xmlns=" in drawn.split(">")[0] else ' xmlns="http://www.w3.org/2000/svg"'
+        (HERE / f"{picture.__name__}.svg").write_text(drawn.replace("<svg", f"<svg{namespace}", 1), encoding="utf-8")
