@@ -21,6 +21,7 @@ PUBLIC = [
     "Receipt",
     "Release",
     "SordinoError",
+    "anatomize",
     "audit_epsilon",
     "audit_ledger",
     "audit_losses",
@@ -28,6 +29,8 @@ PUBLIC = [
     "audit_replay",
     "audit_residuals",
     "audit_sensitivity",
+    "diversity",
+    "k_anonymize",
     "load",
     "open_table",
 ]
