@@ -216,6 +216,12 @@ def test_epsilon_is_the_smallest_that_the_bound_allows(rho: float, delta: float)
         assert log_delta_bound(rho, epsilon * (1 - 1e-6)) > math.log(delta)
 
 
+def gaussian_profile(rho: float, e: float) -> float:
+    """Balle and Wang (2018): delta = Phi(m/2 - e/m) - exp(e) Phi(-m/2 - e/m) for shift m = sqrt(2 rho) in scales."""
+    m = math.sqrt(2 * rho)
+    return float(stats.norm.cdf(m / 2 - e / m) - math.exp(e + stats.norm.logcdf(-m / 2 - e / m)))
+
+
 amounts = st.fractions(min_value=Fraction(1, 1000), max_value=50)
 chances = st.fractions(min_value=Fraction(1, 10**12), max_value=Fraction(1, 10))
 
@@ -227,20 +233,14 @@ def test_more_epsilon_or_delta_buys_more_rho(e1: Fraction, e2: Fraction, d1: Fra
     rare, common = sorted((d1, d2))
     assert rho_within(small, rare) <= rho_within(large, rare) <= rho_within(large, common)
     assert epsilon_of(small, common) <= epsilon_of(large, common) <= epsilon_of(large, rare)
-    assert rho_within(small, rare) <= small  # the first-order bound: rho below epsilon
+    assert gaussian_profile(float(rho_within(small, rare)), float(small)) <= float(rare)  # an oracle of its own
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), PAIRS)
 def test_the_exact_profile_of_the_gaussian_that_costs_rho_is_within_delta(epsilon: Fraction, delta: Fraction) -> None:
-    """Balle and Wang (2018): delta = Phi(m/2 - e/m) - exp(e) Phi(-m/2 - e/m) for shift m = sqrt(2 rho) in scales."""
-
-    def profile(rho: float) -> float:
-        m, e = math.sqrt(2 * rho), float(epsilon)
-        return float(stats.norm.cdf(m / 2 - e / m) - math.exp(e + stats.norm.logcdf(-m / 2 - e / m)))
-
     rho = float(rho_within(epsilon, delta))
-    assert profile(rho) <= float(delta)
-    assert profile(4 * rho) > float(delta)  # the twin: half the scale
+    assert gaussian_profile(rho, float(epsilon)) <= float(delta)
+    assert gaussian_profile(4 * rho, float(epsilon)) > float(delta)  # the twin: half the scale
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1, 4])
