@@ -19,6 +19,7 @@ from sordino.statistics.direct import DirectCovariance, DirectMedian
 from sordino.statistics.histograms import BinAxis, CategoryAxis, Histograms, MergedAxis
 from sordino.statistics.misfits import Misfits
 from sordino.statistics.moments import SecondMoment
+from sordino.statistics.projected import Projected
 from sordino.statistics.ranks import RankScores, grid_candidates
 from sordino.statistics.scores import Scores
 from sordino.statistics.statistic import Record, Statistic
@@ -92,6 +93,23 @@ def _small_ball(d: int) -> Ball:
     return Ball(reals(d), radius=0.5, centre=tuple(0.3 if i % 2 else -0.25 for i in range(d)))
 
 
+def _projected(d: int) -> Projected:
+    """A public projection of two columns more than directions, about a centre that is not the middle."""
+    turned = np.linalg.qr(np.random.default_rng(d).normal(size=(d + 2, d)))[0]
+    return Projected.of(reals(d + 2), turned, radius=0.5, centre=turned.T @ np.full(d + 2, 0.1))
+
+
+def _of_projection(
+    make: Callable[[Projected], Statistic], by_class: bool = False
+) -> Callable[[int, Neighbours], Built]:
+    def build(dimension: int, neighbours: Neighbours) -> Built:
+        domain = domain_of(dimension + 2, neighbours)
+        statistic = make(_projected(dimension))
+        return ByClass(statistic, CategoryAxis.of(domain, "class")) if by_class else statistic, domain
+
+    return build
+
+
 #: Scores that run evenly over each interval, far beyond the ball, and the other way round in the second class.
 RISING = tuple(step / 128 for step in range(-128, 129))
 
@@ -140,6 +158,11 @@ STATISTICS: dict[str, Callable[[int, Neighbours], Built]] = {
     "sum of scores in a ball": _plain(lambda domain, d: Sum(_scores(domain, d))),
     "second moments of scores": _plain(lambda domain, d: SecondMoment(_scores(domain, d), frobenius=True)),
     "second moments of scores by class": _by_class(lambda domain, d: SecondMoment(_scores(domain, d))),
+    "sum in a projected ball": _of_projection(Sum),
+    "second moments in a projected ball": _of_projection(SecondMoment),
+    "second moments in a projected ball by class, Frobenius": _of_projection(
+        lambda of: SecondMoment(of, frobenius=True), by_class=True
+    ),
     "amounts": _plain(lambda domain, d: Amounts.of(domain, reals(d))),
     "count by class": _by_class(lambda domain, d: Count()),
     "count by one class": _by_class(lambda domain, d: Count(), classes=1),

@@ -19,6 +19,7 @@ from sordino.statistics.direct import DirectCovariance, DirectMedian
 from sordino.statistics.histograms import BinAxis, CategoryAxis, Histograms, MergedAxis
 from sordino.statistics.misfits import Misfits
 from sordino.statistics.moments import SecondMoment
+from sordino.statistics.projected import Projected
 from sordino.statistics.ranks import RankScores, grid_candidates
 from sordino.statistics.scores import Scores
 from sordino.statistics.statistic import Statistic
@@ -43,6 +44,9 @@ _REALS = ("a", "b", "d")
 _CLASSES = CategoryAxis.of(WIDE, "c")
 _SMALL_BALL = Ball(_REALS, radius=0.5, centre=(0.25, -0.25, 0.25))
 
+#: Two directions that are neither orthogonal nor of length one, about a centre that is not the middle.
+_PROJECTED = Projected.of(_REALS, ((0.8, 0.1), (-0.4, 0.7), (0.3, 0.6)), radius=0.5, centre=(0.125, -0.125))
+
 #: Scores that run evenly over each interval, far beyond the ball.
 _STEPS = tuple(step / 128 for step in range(-128, 129))
 _SCORES = Scores(
@@ -66,6 +70,8 @@ STATISTICS: dict[str, Statistic] = {
     "second moments by class": ByClass(SecondMoment(Box(_REALS)), _CLASSES),
     "histograms of merged cells": Histograms(((MergedAxis(_CLASSES, (0, 1, 0)), BinAxis.of(WIDE, "a", 3)),)),
     "second moments of scores by class": ByClass(SecondMoment(_SCORES), _CLASSES),
+    "sum in a projected ball": Sum(_PROJECTED),
+    "second moments in a projected ball": SecondMoment(_PROJECTED, frobenius=True),
     "misfits": Misfits(Histograms(((_CLASSES,), (_CLASSES, BinAxis.of(WIDE, "a", 2)))), (0, 0, 9, *(0,) * 5, 9)),
     "direct covariance": DirectCovariance(("a", "b"), 10),
     "direct median": DirectMedian("a", 10),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sordino.domain import Category, Domain, Neighbours
-from sordino.statistics.statistic import GRID_STEPS, Norm, Record, Sensitivity, Statistic
+from sordino.statistics.statistic import GRID_STEPS, Norm, Record, Sensitivity, Statistic, listed
 from sordino.table.clipping import Batch, Integers
 
 
@@ -46,7 +46,7 @@ class Count(Statistic):
     @property
     def description(self) -> str:
         """In words."""
-        return f"count of records with {', '.join(self.columns)}" if self.columns else "count of records"
+        return f"count of records with {listed(self.columns)}" if self.columns else "count of records"
 
 
 def whole_records(batch: Batch, columns: tuple[str, ...]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

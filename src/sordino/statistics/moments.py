@@ -93,7 +93,7 @@ class SecondMoment(Statistic):
     @property
     def description(self) -> str:
         """In words."""
-        return f"second moments of {', '.join(self.columns)} in a {'ball' if self.of.in_ball else 'box'}"
+        return f"second moments of {self.of.description}"
 
 
 def triangle(dimension: int) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 from sordino.domain import Domain
 from sordino.errors import ParameterError
 from sordino.statistics.histograms import Axis, CategoryAxis
-from sordino.statistics.statistic import GRID_STEPS, Record
+from sordino.statistics.statistic import GRID_STEPS, Record, listed
 from sordino.statistics.vectors import LARGEST_DIMENSION, inside
 from sordino.table.clipping import Batch, Flags, Floats, Integers
 
@@ -95,6 +95,11 @@ class Scores:
         if self.by is not None:
             record[self.by.column] = self.by.example(domain, 0)
         return record
+
+    @property
+    def description(self) -> str:
+        """In words."""
+        return f"{listed(self.reads)} in a ball"
 
     def coarser(self) -> Scores | None:
         """The same scores with half as many steps; at least 2^4 remain."""

@@ -28,6 +28,9 @@ Norm = Literal["l1", "l2"]
 #: Default grid: a coordinate in [-1, 1] becomes an integer in [-2^20, 2^20].
 GRID_STEPS = 2**20
 
+#: A receipt names this many columns one by one.
+LISTED = 32
+
 #: Every sum inside one block stays at or below this, so that float64 arithmetic on it is exact.
 EXACT_LIMIT = 2**53
 
@@ -143,6 +146,17 @@ def unit_record(domain: Domain, columns: tuple[str, ...], position: Any) -> Reco
         name: domain.real(name).middle + domain.real(name).half_width * float(place)
         for name, place in zip(columns, places, strict=True)
     }
+
+
+def listed(columns: tuple[str, ...]) -> str:
+    """Names of columns for a receipt; of very many the first and the last one, and their number.
+
+    >>> listed(("age", "bmi"))
+    'age, bmi'
+    """
+    if len(columns) <= LISTED:
+        return ", ".join(columns)
+    return f"{columns[0]} to {columns[-1]} ({len(columns)} columns)"
 
 
 def scaled(value: int, factor: Fraction) -> int:

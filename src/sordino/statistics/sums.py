@@ -72,4 +72,4 @@ class Sum(Statistic):
     @property
     def description(self) -> str:
         """In words."""
-        return f"sum of {', '.join(self.columns)} in a {'ball' if self.of.in_ball else 'box'}"
+        return f"sum of {self.of.description}"

@@ -14,7 +14,7 @@ import numpy as np
 
 from sordino.domain import Domain
 from sordino.errors import ParameterError
-from sordino.statistics.statistic import GRID_STEPS, Record, unit_record
+from sordino.statistics.statistic import GRID_STEPS, Record, listed, unit_record
 from sordino.table.clipping import Batch, Flags, Floats
 
 #: Squared norms of grid vectors stay exact in float64 up to this dimension.
@@ -56,6 +56,11 @@ class VectorMap(Protocol):
         """Whether the Euclidean norm, not each coordinate, is at most ``steps``."""
         ...
 
+    @property
+    def description(self) -> str:
+        """What is mapped, and into what, in words."""
+        ...
+
 
 @dataclass(frozen=True)
 class Box:
@@ -80,6 +85,11 @@ class Box:
     def record_at(self, domain: Domain, place: Floats) -> Record:
         """The record at a place of the box."""
         return unit_record(domain, self.columns, place)
+
+    @property
+    def description(self) -> str:
+        """In words."""
+        return f"{listed(self.columns)} in a box"
 
     def coarser(self) -> Box | None:
         """The same box with half as many steps; at least 2^4 remain."""
@@ -114,7 +124,7 @@ class Ball:
         placed, whole = batch.on_grid(self.columns, GRID_STEPS)
         if self.centre is not None:
             placed = placed - np.rint(np.array(self.centre) * GRID_STEPS)
-        norms = np.sqrt(_squared_norms(placed))
+        norms = np.sqrt(squared_norms(placed))
         reach = self.steps - math.ceil(math.sqrt(len(self.columns)) / 2)
         factors = reach / np.maximum(norms, self.radius * GRID_STEPS)
         vectors = np.rint(placed * factors[:, None])
@@ -134,6 +144,11 @@ class Ball:
         centre = np.zeros(len(place)) if self.centre is None else np.array(self.centre)
         return unit_record(domain, self.columns, np.clip(centre + self.radius * direction, -1, 1))
 
+    @property
+    def description(self) -> str:
+        """In words."""
+        return f"{listed(self.columns)} in a ball"
+
     def coarser(self) -> Ball | None:
         """The same ball with half as many steps; at least 2^4 remain."""
         return _halved(self)
@@ -141,12 +156,12 @@ class Ball:
 
 def inside(vectors: Floats, steps: int) -> Floats:
     """Pull vectors whose integer norm exceeds the bound one step towards zero until none does."""
-    while (beyond := _squared_norms(vectors) > float(steps) ** 2).any():
+    while (beyond := squared_norms(vectors) > float(steps) ** 2).any():
         vectors[beyond] -= np.sign(vectors[beyond])
     return vectors
 
 
-def _squared_norms(vectors: Floats) -> Floats:
+def squared_norms(vectors: Floats) -> Floats:
     """Exact: integers below 2^22 in at most 2^11 dimensions."""
     norms: Floats = np.einsum("ij,ij->i", vectors, vectors)
     return norms
