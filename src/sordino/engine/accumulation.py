@@ -22,6 +22,9 @@ _BLOCKS_PER_LIMB = 512
 #: Cells (rows x columns) of a block: small enough to stay in a core's cache.
 _CELLS_PER_BLOCK = 2**18
 
+#: Rows of a block that is only counted: long sweeps, so that threads seldom wait for each other.
+_ROWS_OF_COUNTS = 2**17
+
 
 class ExactSum:
     """A vector of integers of any size, fed with int64 vectors of at most 2^53."""
@@ -94,6 +97,8 @@ class Accumulation:
 
 
 def _usual_block_rows(statistics: Sequence[Statistic]) -> int:
-    """Rows per block: as many as fit into the cache, within what stays exact."""
+    """Rows per block: as many as fit into the cache, within what stays exact; counts need no matrix in it."""
+    if all(statistic.largest_entry == 1 for statistic in statistics):
+        return _ROWS_OF_COUNTS
     width = max(1, *(len(statistic.columns) for statistic in statistics)) if statistics else 1
     return max(512, min(65_536, _CELLS_PER_BLOCK // width))

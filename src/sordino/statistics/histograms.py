@@ -195,15 +195,12 @@ def _cells(table: tuple[Axis, ...]) -> int:
 
 def _crossed(table: tuple[Axis, ...], batch: Batch) -> Integers:
     """Cell of each record in a crossed table; -1 when it is missing on any axis."""
-    crossed = table[0].codes(batch)
-    if len(table) == 1:
-        return crossed
-    missing = crossed < 0
-    crossed = crossed.copy()
-    for axis in table[1:]:
-        codes = axis.codes(batch)
-        missing |= codes < 0
-        crossed *= axis.cells
+    first, *others = [axis.codes(batch) for axis in table]
+    crossed = first
+    for axis, codes in zip(table[1:], others, strict=True):
+        crossed = crossed * axis.cells
         crossed += codes
-    crossed[missing] = -1
+    if not others or all(codes.min(initial=0) >= 0 for codes in (first, *others)):
+        return crossed
+    crossed[np.minimum.reduce([first, *others]) < 0] = -1
     return crossed

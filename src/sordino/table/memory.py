@@ -26,6 +26,9 @@ T = TypeVar("T")
 
 _ROWS_PER_BLOCK = 65_536
 
+#: Columns are decoded in long sweeps: threads that take turns at short ones wait for each other.
+_ROWS_PER_BATCH = 131_072
+
 
 class MatrixBlock:
     """Rows of a two-dimensional numpy array, read in place."""
@@ -176,11 +179,12 @@ class StreamSource(Source):
         return self._kinds
 
     def blocks(self, columns: Sequence[str]) -> Iterator[UnreadBlock]:
-        """Record batches of the stream."""
+        """Record batches of the stream, cut small enough that every thread gets some."""
         require_columns("table", self._kinds, columns)
         narrowed = _as_columns(lambda: self._typed(_narrowed(self._data, list(columns))))
         for batch in _as_columns(lambda: pa.RecordBatchReader.from_stream(narrowed)):
-            yield unread(ArrowBlock, batch)
+            for start in range(0, batch.num_rows, _ROWS_PER_BATCH):
+                yield unread(ArrowBlock, batch.slice(start, _ROWS_PER_BATCH))
 
     def _typed(self, frame: Any) -> Any:
         """The frame with its columns of objects as text, each cell by itself."""
