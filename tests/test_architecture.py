@@ -34,7 +34,7 @@ RIVER: tuple[tuple[str, ...], ...] = (
     ("owner",),
     ("wording",),
     ("demo",),
-    ("terminal",),
+    ("terminal", "row_file"),
     ("audit_command", "report_command", "study_command"),
     ("cli",),
 )

@@ -20,7 +20,17 @@ from sordino.audit_command import audits
 from sordino.errors import DomainError, LedgerError, ParameterError, SordinoError
 from sordino.report_command import EXAMPLE, report
 from sordino.study_command import study
-from sordino.terminal import AsJson, Progress, command_group, example, file, number, print_json
+from sordino.terminal import (
+    AsJson,
+    Progress,
+    budget,
+    command_group,
+    example,
+    existing_ledger,
+    file,
+    number,
+    print_json,
+)
 
 #: Beyond this, parts of a level would round to certainty.
 LARGEST_LEVEL = 1 - 1e-9
@@ -162,7 +172,7 @@ def query(
 
     _require_level(level)
     asked = Question.typed(query, columns, bins, method=method, candidates=candidates, quantile=quantile, by=by)
-    opened = open_table(table, Domain.from_toml(domain), ledger=_budget(ledger, no_ledger), name=name)
+    opened = open_table(table, Domain.from_toml(domain), ledger=budget("query", ledger, no_ledger), name=name)
     with Progress("reading") as opened.session.progress:
         release = opened.ask(*asked.arguments, epsilon=epsilon, delta=delta, **asked.options)
     if as_json:
@@ -192,7 +202,7 @@ def show(file: Book, as_json: AsJson = False) -> None:
     """Show the promise, what is left of it, and every charge."""
     from sordino import Ledger
 
-    _show_ledger(Ledger.read(_existing(file)), as_json)
+    _show_ledger(Ledger.read(existing_ledger(file)), as_json)
 
 
 @ledgers.command(epilog=example("sordino ledger verify patients.ledger"))
@@ -200,7 +210,7 @@ def verify(file: Book, as_json: AsJson = False) -> None:
     """Recompute sums, limits and digests from the entries. Exits with 1 when something is wrong."""
     from sordino import Ledger
 
-    problems = Ledger.read(_existing(file)).verify()
+    problems = Ledger.read(existing_ledger(file)).verify()
     if as_json:
         print_json({"path": str(file), "sound": not problems, "problems": problems})
     else:
@@ -253,23 +263,6 @@ def _run(arguments: list[str] | None) -> tuple[int, str]:
     except Exception as problem:  # its text, or that of an error behind it, may quote a cell
         return _ERROR, f"internal error ({type(problem).__name__}); nothing more was released"
     return (code, "interrupted; a charge already made stands") if code == _INTERRUPTED else (int(code or _DONE), "")
-
-
-def _budget(path: Path | None, no_ledger: bool) -> Any:
-    from sordino import Ledger
-
-    if (path is None) is not no_ledger:
-        raise ParameterError(
-            "query: a budget that nobody keeps is no budget. Write --ledger FILE (sordino ledger create makes one), "
-            "or --no-ledger."
-        )
-    return None if path is None else Ledger.open(_existing(path))
-
-
-def _existing(path: Path) -> Path:
-    if not os.path.lexists(path):
-        raise LedgerError(f"ledger: there is no file {str(path)!r}. Make one with sordino ledger create.")
-    return path
 
 
 def _require_level(level: float) -> None:

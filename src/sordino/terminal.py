@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Annotated, Any
 
 import typer
+
+from sordino.errors import LedgerError, ParameterError
 
 #: Work that takes longer than this, in seconds, shows that it is alive.
 PATIENCE = 0.5
@@ -43,6 +47,25 @@ def print_json(document: Any) -> None:
     from sordino.release import to_plain
 
     typer.echo(json.dumps(to_plain(document), indent=2, ensure_ascii=False))
+
+
+def budget(who: str, path: Path | None, no_ledger: bool) -> Any:
+    """The ledger in a file that is there, or none where that was spelled out."""
+    from sordino import Ledger
+
+    if (path is None) is not no_ledger:
+        raise ParameterError(
+            f"{who}: a budget that nobody keeps is no budget. Write --ledger FILE (sordino ledger create makes one), "
+            "or --no-ledger."
+        )
+    return None if path is None else Ledger.open(existing_ledger(path))
+
+
+def existing_ledger(path: Path) -> Path:
+    """The path of a ledger, refused where there is no file."""
+    if not os.path.lexists(path):
+        raise LedgerError(f"ledger: there is no file {str(path)!r}. Make one with sordino ledger create.")
+    return path
 
 
 def columns(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -33,6 +33,17 @@ _ARRAY_KINDS = "fiubUO"
 
 def write_model(estimator: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator; a file that was there is replaced whole or not at all."""
+    text = json.dumps(document_of(estimator), indent=1, allow_nan=False)
+    draft = Path(f"{os.fspath(path)}.draft")
+    try:
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(path)
+    finally:  # a full disk leaves nothing half-written
+        draft.unlink(missing_ok=True)
+
+
+def document_of(estimator: Any) -> dict[str, Any]:
+    """A fitted estimator as plain values."""
     learned = {
         name: value
         for name, value in sorted(vars(estimator).items())
@@ -41,17 +52,13 @@ def write_model(estimator: Any, path: str | os.PathLike[str]) -> None:
     if "receipt_" not in learned:
         raise ModelError(f"save: {type(estimator).__name__} is not fitted. Call fit first.")
     parameters = {name: value for name, value in estimator.get_params(deep=False).items() if name not in _NOT_SAVED}
-    document = {
+    return {
         "format": _FORMAT,
         "version": _VERSION,
         "estimator": type(estimator).__name__,
         "parameters": {name: _encoded(value) for name, value in parameters.items()},
         "learned": {name: _encoded(value) for name, value in learned.items()},
     }
-    text = json.dumps(document, indent=1, allow_nan=False)
-    draft = Path(f"{os.fspath(path)}.draft")
-    draft.write_text(text, encoding="utf-8")
-    draft.replace(path)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
