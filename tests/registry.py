@@ -14,11 +14,14 @@ import numpy as np
 from sordino.domain import Category, Column, Domain, Neighbours, Real
 from sordino.statistics.amounts import Amounts
 from sordino.statistics.by_class import ByClass
+from sordino.statistics.choice import Joined, Subsample
 from sordino.statistics.count import Count
 from sordino.statistics.direct import DirectCovariance, DirectMedian
 from sordino.statistics.histograms import BinAxis, CategoryAxis, Histograms, MergedAxis
+from sordino.statistics.hits import ConstantHits, CutHits, Discriminant, ModelHits
 from sordino.statistics.misfits import Misfits
 from sordino.statistics.moments import SecondMoment
+from sordino.statistics.norm_ranks import NormRanks
 from sordino.statistics.projected import Projected
 from sordino.statistics.ranks import RankScores, grid_candidates
 from sordino.statistics.scores import Scores
@@ -189,6 +192,16 @@ def _ranks(dimension: int, rows: int, quantile: Fraction = Fraction(1, 2)) -> Bu
     return RankScores("x0", grid_candidates(domain.real("x0"), 4), quantile), domain
 
 
+def _hits(d: int, rows: int, kept: int = 0) -> Built:
+    """Constants, cuts, and a quadratic model that tells the classes apart along the diagonal."""
+    domain = domain_of(d, "substitute", rows=rows)
+    box, classes = Box(reals(d), steps=2**12), CategoryAxis.of(domain, "class")
+    model = Discriminant.of([0, 0.1, 0], [[1] * d, [0] * d, [-1] * d], [np.eye(d)] * 3, d, 2**12)
+    parts = (ConstantHits(classes), CutHits(box, classes, (-0.5, 0.5)), ModelHits(box, classes, (model,)))
+    joined = Joined(parts, (3, 0, 0))
+    return (Subsample(joined, kept) if kept else joined), domain
+
+
 #: Statistics that finish their total: name -> (dimension, rows) -> statistic and domain, under ``substitute``.
 FINISHED: dict[str, Callable[[int, int], Built]] = {
     "direct covariance": lambda d, n: (DirectCovariance(reals(d), n), domain_of(d, "substitute", rows=n)),
@@ -196,6 +209,9 @@ FINISHED: dict[str, Callable[[int, int], Built]] = {
     "misfits": _misfits,
     "ranks": _ranks,
     "ranks for a tail": lambda d, n: _ranks(d, n, Fraction(9, 10)),
+    "ranks of norms": lambda d, n: (NormRanks(Ball(reals(d)), (0.2, 0.5, 0.9)), domain_of(d, "substitute", rows=n)),
+    "hits": lambda d, n: _hits(d, n),
+    "hits of a subsample": lambda d, n: _hits(d, n, kept=2**31),
 }
 
 

@@ -83,6 +83,19 @@ class Cost:
             raise ParameterError(f"Cost: a share lies between 0 and 1. Got {part}.")
         return Cost(epsilon=self.epsilon * part, rho=self.rho * part, infinite=self.infinite)
 
+    def within(self, limit: Cost) -> bool:
+        """Whether this costs no more than ``limit``: lane by lane, or as (ε, δ) where the limit was stated so.
+
+        >>> (Cost.pure("0.4") + Cost.of("0.6", 1e-6)).within(Cost.of(1, 1e-6))
+        True
+        """
+        if limit.infinite or (self.epsilon <= limit.epsilon and self.rho <= limit.rho):
+            return limit.infinite or not self.infinite
+        if limit.stated is None or self.infinite:
+            return False
+        left = limit.stated[0] - self.epsilon
+        return left >= 0 and (self.rho == 0 or (left > 0 and self.rho <= rho_within(left, limit.stated[1])))
+
     def __add__(self, other: Cost) -> Cost:
         return Cost(self.epsilon + other.epsilon, self.rho + other.rho, self.infinite or other.infinite)
 

@@ -14,11 +14,14 @@ from sordino.domain import Category, Column, Domain, Neighbours, Real
 from sordino.queries.private_table import PrivateTable
 from sordino.statistics.amounts import Amounts
 from sordino.statistics.by_class import ByClass
+from sordino.statistics.choice import Joined, Subsample
 from sordino.statistics.count import Count
 from sordino.statistics.direct import DirectCovariance, DirectMedian
 from sordino.statistics.histograms import BinAxis, CategoryAxis, Histograms, MergedAxis
+from sordino.statistics.hits import ConstantHits, CutHits, Discriminant, ModelHits
 from sordino.statistics.misfits import Misfits
 from sordino.statistics.moments import SecondMoment
+from sordino.statistics.norm_ranks import NormRanks
 from sordino.statistics.projected import Projected
 from sordino.statistics.ranks import RankScores, grid_candidates
 from sordino.statistics.scores import Scores
@@ -56,6 +59,15 @@ _SCORES = Scores(
     by=_CLASSES,
 )
 
+_MODEL = Discriminant.of((0, 0.1, 0), ((1, 1, 1), (0, 0, 0), (-1, -1, 0)), None, 3, 2**12)
+_HITS = Joined(
+    (
+        ConstantHits(_CLASSES),
+        CutHits(Box(_REALS), _CLASSES, (-0.5, 0.5)),
+        ModelHits(Box(_REALS, steps=2**12), _CLASSES, (_MODEL,)),
+    )
+)
+
 STATISTICS: dict[str, Statistic] = {
     "count of whole records": Count(("a", "c")),
     "histograms": Histograms(((_CLASSES,), (_CLASSES, BinAxis.of(WIDE, "a", 3)), (BinAxis.of(WIDE, "b", 4),))),
@@ -76,6 +88,9 @@ STATISTICS: dict[str, Statistic] = {
     "direct covariance": DirectCovariance(("a", "b"), 10),
     "direct median": DirectMedian("a", 10),
     "ranks": RankScores("a", grid_candidates(WIDE.real("a"), 8), Fraction(1, 2)),
+    "ranks of norms": NormRanks(_SMALL_BALL, (0.1, 0.5, 0.9), Fraction(7, 10)),
+    "hits": _HITS,
+    "hits of a subsample": Subsample(_HITS, 2**31),
 }
 
 #: Asked under both relations at ε = 1, or at (1, 1e-6) where the name says delta; few candidates, so that replays are

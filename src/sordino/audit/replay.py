@@ -155,7 +155,7 @@ def _moved_too_far(first: Sequence[Rehearsed], second: Sequence[Rehearsed]) -> I
         if len(mine.exact_values) != len(theirs.exact_values):
             yield f"release {number} has another length on the neighbour"
             continue
-        moves = [abs(a - b) for a, b in zip(mine.exact_values, theirs.exact_values, strict=True)]
+        moves = [a - b for a, b in zip(mine.exact_values, theirs.exact_values, strict=True)]
         if not all(isinstance(value, int) for value in mine.exact_values + theirs.exact_values):
             yield f"release {number} has a total that is not an integer"
         yield from _beyond_declared(number, mine.price, moves)
@@ -164,13 +164,15 @@ def _moved_too_far(first: Sequence[Rehearsed], second: Sequence[Rehearsed]) -> I
 
 def _beyond_declared(number: int, price: Price | ChoicePrice, moves: Sequence[int]) -> Iterator[str]:
     if isinstance(price, ChoicePrice):
-        if max(moves) > price.sensitivity:
-            yield f"release {number}: a score moved by {max(moves)}, declared {price.sensitivity}"
+        if max(map(abs, moves)) > price.sensitivity:
+            yield f"release {number}: a score moved by {max(map(abs, moves))}, declared {price.sensitivity}"
+        if price.monotone and min(moves) < 0 < max(moves):
+            yield f"release {number}: scores moved in both directions, declared monotone"
         return
     weights = price.statistic.weights or (1,) * len(moves)
     squared = sum(weight * move * move for weight, move in zip(weights, moves, strict=True))
-    if sum(moves) > price.sensitivity.l1:
-        yield f"release {number}: the total moved by {sum(moves)} in L1, declared {price.sensitivity.l1}"
+    if sum(map(abs, moves)) > price.sensitivity.l1:
+        yield f"release {number}: the total moved by {sum(map(abs, moves))} in L1, declared {price.sensitivity.l1}"
     if squared > price.sensitivity.l2_squared:
         yield f"release {number}: the total moved by {squared} in squared L2, declared {price.sensitivity.l2_squared}"
 
@@ -179,8 +181,8 @@ def _too_little_noise(number: int, price: Price | ChoicePrice) -> Iterator[str]:
     """The scale, recomputed here from the declared sensitivity and cost: a second opinion on the gate's own."""
     cost = price.cost
     if isinstance(price, ChoicePrice):
-        scale, moves = Fraction(price.scale), price.sensitivity
-        enough = scale * cost.epsilon >= 2 * moves if cost.is_pure else 2 * cost.rho * scale**2 >= moves**2
+        scale, spread = Fraction(price.scale), price.sensitivity * (1 if price.monotone else 2)
+        enough = scale * cost.epsilon >= spread if cost.is_pure else 8 * cost.rho * scale**2 >= spread**2
         if not enough:
             yield f"release {number}: the scale of the choice is below what its cost asks"
         return
@@ -204,7 +206,7 @@ def _wrong_charges(run: Run, claim: Cost | None) -> Iterator[str]:
     receipt = getattr(run.result, "receipt", None) or getattr(run.result, "receipt_", None)
     if receipt is not None and (receipt.cost.epsilon, receipt.cost.rho) != (paid.epsilon, paid.rho):
         yield f"the receipt says {receipt.cost}, the charges are {paid}"
-    if claim is not None and (paid.epsilon > claim.epsilon or paid.rho > claim.rho):
+    if claim is not None and not paid.within(claim):
         yield f"the charges, {paid}, are above the claim, {claim}"
 
 

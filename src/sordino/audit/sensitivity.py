@@ -21,6 +21,7 @@ from sordino.audit.laws import broken_laws
 from sordino.audit.verdict import AuditReport
 from sordino.domain import Category, Domain, Neighbours, Real
 from sordino.errors import ParameterError
+from sordino.statistics.choice import ChoiceScores
 from sordino.statistics.histograms import Axis, BinAxis, CategoryAxis, Histograms, MergedAxis
 from sordino.statistics.ranks import RankScores
 from sordino.statistics.scores import Scores
@@ -133,7 +134,7 @@ def search(statistic: Statistic, domain: Domain, seconds: float, generator: np.r
     """One finding per relation and norm that the statistic declares."""
     relations: tuple[Neighbours, ...] = ("add-remove", "substitute")
     for neighbours in relations:
-        if isinstance(statistic, RankScores):
+        if isinstance(statistic, ChoiceScores):
             yield _search_tables(statistic, domain, neighbours, "largest", generator)
         elif statistic.inner_size != statistic.size or hasattr(statistic, "rows"):
             if neighbours == "substitute" or not hasattr(statistic, "rows"):
@@ -352,7 +353,7 @@ def _bases(maps: Sequence[tuple[int, ...]], others: int) -> Iterator[tuple[int, 
 
 
 def _declared(statistic: Statistic, neighbours: Neighbours, measure: Measure) -> int:
-    if isinstance(statistic, RankScores):
+    if isinstance(statistic, ChoiceScores):
         return statistic.score_sensitivity(neighbours)
     if measure == "largest":
         raise ParameterError("audit: the largest change of one number is declared for scores only.")

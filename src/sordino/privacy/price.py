@@ -16,7 +16,7 @@ from sordino.cost import Cost, up_to_float
 from sordino.domain import Neighbours
 from sordino.errors import NoiseError, ParameterError
 from sordino.release import Charge, DiscreteGaussian, DiscreteLaplace, Law, NoNoise
-from sordino.statistics.ranks import RankScores
+from sordino.statistics.choice import ChoiceScores
 from sordino.statistics.statistic import Sensitivity, Statistic
 
 #: The largest scale whose draws fit into 64 bits.
@@ -63,10 +63,11 @@ class Price:
 class ChoicePrice:
     """A paid choice among candidates: the sensitivity of its integer scores and the scale of the noise."""
 
-    scores: RankScores
+    scores: ChoiceScores
     cost: Cost
     sensitivity: int
     scale: float
+    monotone: bool = False
 
     def charge(self, entry: int | None = None) -> Charge:
         """The line of the receipt."""
@@ -74,7 +75,7 @@ class ChoicePrice:
             statistic=self.scores.description,
             mechanism="noisy maximum",
             cost=self.cost,
-            sensitivity=f"{self.sensitivity} (largest change of a score)",
+            sensitivity=f"{self.sensitivity} (largest change of a score{', all in one direction' * self.monotone})",
             scale=self.scale,
             unit=1,
             entry=entry,
@@ -101,15 +102,19 @@ def price(question: Question, neighbours: Neighbours) -> Price:
     )
 
 
-def price_choice(scores: RankScores, cost: Cost, neighbours: Neighbours) -> ChoicePrice:
-    """The noise for a choice: exponential of scale 2 D / epsilon, or Gumbel of scale D / sqrt(2 rho)."""
-    moves = scores.score_sensitivity(neighbours)
+def price_choice(scores: ChoiceScores, cost: Cost, neighbours: Neighbours) -> ChoicePrice:
+    """The noise for a choice: exponential of scale 2 D / epsilon, or Gumbel of scale D / sqrt(2 rho).
+
+    Half of either where scores are monotone: ``docs/proofs/choice.md``.
+    """
+    moves, monotone = scores.score_sensitivity(neighbours), scores.monotone(neighbours)
     if cost.infinite:
-        return ChoicePrice(scores, cost, moves, 0.0)
-    scale = up_to_float(2 * moves / cost.epsilon) if cost.is_pure else _root_up(moves * moves / (2 * cost.rho))
+        return ChoicePrice(scores, cost, moves, 0.0, monotone)
+    spread = moves if monotone else 2 * moves
+    scale = up_to_float(spread / cost.epsilon) if cost.is_pure else _root_up(spread * spread / (8 * cost.rho))
     if scale > LARGEST_SCALE:
         raise NoiseError(f"price: {scores.description} at {cost} needs noise beyond 64 bits. Spend more on it.")
-    return ChoicePrice(scores, cost, moves, scale)
+    return ChoicePrice(scores, cost, moves, scale, monotone)
 
 
 def split(cost: Cost, statistics: Sequence[Statistic], neighbours: Neighbours) -> list[Cost]:

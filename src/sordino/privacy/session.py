@@ -19,7 +19,7 @@ from sordino.privacy.ledger import Ledger
 from sordino.privacy.noise import Noise, SecureNoise, SeededNoise
 from sordino.privacy.price import ChoicePrice, Price, Question, price, price_choice, split
 from sordino.release import Charge, NoisyTotal, Receipt
-from sordino.statistics.ranks import RankScores
+from sordino.statistics.choice import ChoiceScores
 from sordino.statistics.statistic import Statistic
 from sordino.table.opening import check_domain, open_source
 from sordino.table.source import Source
@@ -76,7 +76,7 @@ class Session:
         """What the questions would cost and carry. Reads no row and spends nothing."""
         return [price(question, self.domain.neighbours) for question in questions]
 
-    def price_choice(self, scores: RankScores, cost: Cost) -> ChoicePrice:
+    def price_choice(self, scores: ChoiceScores, cost: Cost) -> ChoicePrice:
         """What a choice would cost and carry. Reads no row and spends nothing."""
         return price_choice(scores, cost, self.domain.neighbours)
 
@@ -101,13 +101,27 @@ class Session:
             for each, entry, exact_values in zip(prices, entries, totals, strict=True)
         ]
 
-    def choose(self, scores: RankScores, cost: Cost) -> tuple[int, Receipt]:
+    def choose(self, scores: ChoiceScores, cost: Cost) -> tuple[int, Receipt]:
         """The index of a candidate with a high score, bought with a noisy maximum."""
-        priced = self.price_choice(scores, cost)
-        (entry,) = self._charge([priced])
-        (exact_scores,) = self._pass([scores])
-        index = self._noise.choose(exact_scores, priced.scale, cost.is_pure)
-        return index, self._receipt(scores, priced.charge(entry))
+        (chosen,) = self.choose_each([(scores, cost)])
+        return chosen
+
+    def choose_each(self, choices: Sequence[tuple[ChoiceScores, Cost]]) -> list[tuple[int, Receipt]]:
+        """Several choices from one pass over the table; each is charged."""
+        prices = [self.price_choice(scores, cost) for scores, cost in choices]
+        entries = self._charge(prices)
+        totals = self._pass([each.scores for each in prices])
+        return [
+            (
+                self._noise.choose(exact_scores, each.scale, each.cost.is_pure),
+                self._receipt(each.scores, each.charge(entry)),
+            )
+            for each, entry, exact_scores in zip(prices, entries, totals, strict=True)
+        ]
+
+    def can_pay_pure(self, cost: Cost) -> bool:
+        """Whether the ledger has room for this pure cost in its pure lane, where it is worth most; none: it has."""
+        return self._ledger is None or cost.epsilon <= self._ledger.remaining.epsilon
 
     def _charge(self, prices: Sequence[Price | ChoicePrice]) -> Sequence[int | None]:
         if any(each.cost.infinite for each in prices) and (self._noise.secure or self._ledger is not None):

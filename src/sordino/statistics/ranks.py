@@ -7,6 +7,7 @@ that is 0 exactly at the quantiles, ties or not. Proof: ``docs/proofs/ranks.md``
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -14,21 +15,19 @@ import numpy as np
 
 from sordino.domain import Domain, Neighbours, Real
 from sordino.errors import ParameterError
-from sordino.statistics.statistic import Norm, Record, Sensitivity, Statistic
-from sordino.table.clipping import Batch, Integers
+from sordino.statistics.choice import ChoiceScores
+from sordino.statistics.statistic import Norm, Record, Sensitivity
+from sordino.table.clipping import Batch, Floats, Integers
 
 #: Quantiles are fractions with at most this denominator: scores and their sensitivity stay small integers.
 LARGEST_DENOMINATOR = 1000
 
 
-@dataclass(frozen=True)
-class RankScores(Statistic):
-    """Integer scores of candidates for a quantile of one real column; released only through a paid choice."""
+class Ranks(ChoiceScores):
+    """Scores of candidates for a quantile of one number per record, whatever the number is."""
 
-    column: str
     candidates: tuple[float, ...]
-    quantile: Fraction = Fraction(1, 2)
-    unit = 1
+    quantile: Fraction
     largest_entry = 1
 
     def __post_init__(self) -> None:
@@ -39,10 +38,13 @@ class RankScores(Statistic):
         if not self.candidates or any(a >= b for a, b in zip(self.candidates, self.candidates[1:], strict=False)):
             raise ParameterError("quantile: candidates must be one or more rising numbers.")
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The one column."""
-        return (self.column,)
+    @abstractmethod
+    def _numbers(self, batch: Batch) -> Floats:
+        """The number of each record, in the unit of ``_points``; NaN where it has none."""
+
+    def _points(self) -> Floats:
+        """The candidates as the numbers are compared with them."""
+        return np.array(self.candidates)
 
     @property
     def size(self) -> int:
@@ -56,9 +58,9 @@ class RankScores(Statistic):
 
     def _cells(self, batch: Batch) -> tuple[Integers, Integers]:
         """Present records, and the cell of each: odd at a candidate, even between two."""
-        values = batch.numbers(self.column)
+        values = self._numbers(batch)
         present = np.flatnonzero(~np.isnan(values))
-        points, values = np.array(self.candidates), values[present]
+        points, values = self._points(), values[present]
         cells = np.searchsorted(points, values, side="left") + np.searchsorted(points, values, side="right")
         return present, cells.astype(np.int64)
 
@@ -93,6 +95,24 @@ class RankScores(Statistic):
         """Of the counts, were they released: one cell, or two."""
         moves = 1 if neighbours == "add-remove" else 2
         return Sensitivity(moves, moves)
+
+
+@dataclass(frozen=True)
+class RankScores(Ranks):
+    """Integer scores of candidates for a quantile of one real column; released only through a paid choice."""
+
+    column: str
+    candidates: tuple[float, ...]
+    quantile: Fraction = Fraction(1, 2)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The one column."""
+        return (self.column,)
+
+    def _numbers(self, batch: Batch) -> Floats:
+        """The column, clipped to its bounds."""
+        return batch.numbers(self.column)
 
     def witness(self, domain: Domain, neighbours: Neighbours, norm: Norm) -> tuple[Record, Record | None]:
         """The two ends of the column."""

@@ -15,7 +15,8 @@ import numpy as np
 from sordino.domain import Domain
 from sordino.errors import ParameterError
 from sordino.statistics.statistic import GRID_STEPS, Record, listed, unit_record
-from sordino.table.clipping import Batch, Flags, Floats
+from sordino.table.clipping import Batch, ClippedBatch, Flags, Floats, Windows
+from sordino.table.memory import MatrixBlock
 
 #: Squared norms of grid vectors stay exact in float64 up to this dimension.
 LARGEST_DIMENSION = 2048
@@ -64,18 +65,22 @@ class VectorMap(Protocol):
 
 @dataclass(frozen=True)
 class Box:
-    """Each column's interval is mapped to [-1, 1] and to an integer in [-steps, steps]."""
+    """Each column's interval is mapped to [-1, 1] and to an integer in [-steps, steps].
+
+    ``windows`` are public intervals that take the place of the declared ones: bought, as a rule, and narrower.
+    """
 
     columns: tuple[str, ...]
     steps: int = GRID_STEPS
+    windows: Windows = None
     in_ball = False
 
     def __post_init__(self) -> None:
-        _check_columns(self.columns)
+        _check_columns(self.columns, self.windows)
 
     def vectors(self, batch: Batch) -> tuple[Floats, Flags | None]:
         """Coordinates on the grid; zero for a record with a missing cell."""
-        return batch.on_grid(self.columns, self.steps)
+        return batch.on_grid(self.columns, self.steps, self.windows)
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -84,7 +89,7 @@ class Box:
 
     def record_at(self, domain: Domain, place: Floats) -> Record:
         """The record at a place of the box."""
-        return unit_record(domain, self.columns, place)
+        return unit_record(_seen(domain, self), self.columns, place)
 
     @property
     def description(self) -> str:
@@ -101,17 +106,19 @@ class Ball:
     """The box's coordinates, moved by a public ``centre`` and pulled into a ball of public ``radius``.
 
     Centre and radius are in the box's own units, in which every column runs from -1 to 1. The integer vector
-    has Euclidean norm at most ``steps``, checked in integers.
+    has Euclidean norm at most ``steps``, checked in integers. ``windows`` are public intervals that take the place of
+    the declared ones.
     """
 
     columns: tuple[str, ...]
     radius: float = 1.0
     centre: tuple[float, ...] | None = None
     steps: int = GRID_STEPS
+    windows: Windows = None
     in_ball = True
 
     def __post_init__(self) -> None:
-        _check_columns(self.columns)
+        _check_columns(self.columns, self.windows)
         if not 0 < self.radius < math.inf:
             raise ParameterError(f"Ball: radius must be a positive number. Got {self.radius}.")
         if self.centre is not None and len(self.centre) != len(self.columns):
@@ -121,7 +128,7 @@ class Ball:
 
     def vectors(self, batch: Batch) -> tuple[Floats, Flags | None]:
         """Project in exact integers, round, and shrink by one step while the integer norm is above the bound."""
-        placed, whole = batch.on_grid(self.columns, GRID_STEPS)
+        placed, whole = batch.on_grid(self.columns, GRID_STEPS, self.windows)
         if self.centre is not None:
             placed = placed - np.rint(np.array(self.centre) * GRID_STEPS)
         norms = np.sqrt(squared_norms(placed))
@@ -142,7 +149,7 @@ class Ball:
         norm = np.linalg.norm(place)
         direction = place if norm == 0 else place / norm
         centre = np.zeros(len(place)) if self.centre is None else np.array(self.centre)
-        return unit_record(domain, self.columns, np.clip(centre + self.radius * direction, -1, 1))
+        return unit_record(_seen(domain, self), self.columns, np.clip(centre + self.radius * direction, -1, 1))
 
     @property
     def description(self) -> str:
@@ -167,7 +174,25 @@ def squared_norms(vectors: Floats) -> Floats:
     return norms
 
 
-def _check_columns(columns: tuple[str, ...]) -> None:
+def placed_rows(of: VectorMap, domain: Domain, rows: Floats) -> tuple[Floats, Flags | None]:
+    """Vectors, in units of the map, of rows that are no part of a private table: test rows, or made-up ones.
+
+    The columns of ``rows`` are those that the map reads, in order. The same function of a row as for private records.
+    """
+    vectors, whole = of.vectors(ClippedBatch(domain, MatrixBlock(rows, of.reads)))
+    return vectors / of.steps, whole
+
+
+def _seen(domain: Domain, of: Box | Ball) -> Domain:
+    """The domain with the map's windows in place of the declared intervals."""
+    if of.windows is None:
+        return domain
+    return replace(domain, columns={**domain.columns, **dict(zip(of.columns, of.windows, strict=True))})
+
+
+def _check_columns(columns: tuple[str, ...], windows: Windows = None) -> None:
+    if windows is not None and len(windows) != len(columns):
+        raise ParameterError(f"statistic: needs a window for each of {len(columns)} columns. Got {len(windows)}.")
     if not 0 < len(columns) <= LARGEST_DIMENSION or len(set(columns)) < len(columns):
         raise ParameterError(f"statistic: needs 1 to {LARGEST_DIMENSION} distinct columns. Got {len(columns)}.")
 

@@ -27,6 +27,9 @@ _TILE = 8192
 
 Batch = Union["ClippedBatch", "ChosenRows"]
 
+#: Public intervals to clip to, one for each of some columns; None: the declared ones.
+Windows = tuple[Real, ...] | None
+
 
 class ClippedBatch:
     """Rows of one block, clipped to the domain, on demand and once per use."""
@@ -34,20 +37,21 @@ class ClippedBatch:
     def __init__(self, domain: Domain, block: Block) -> None:
         self.domain = domain
         self._block = block
-        self._grids: dict[tuple[tuple[str, ...], int], tuple[Floats, Flags | None]] = {}
+        self._grids: dict[tuple[tuple[str, ...], int, Windows], tuple[Floats, Flags | None]] = {}
         self._codes: dict[str, Integers] = {}
 
     def __len__(self) -> int:
         return len(self._block)
 
-    def on_grid(self, columns: tuple[str, ...], steps: int) -> tuple[Floats, Flags | None]:
+    def on_grid(self, columns: tuple[str, ...], steps: int, windows: Windows = None) -> tuple[Floats, Flags | None]:
         """Integers in [-steps, steps], as floats, and a flag per record that is whole (None: all are).
 
-        A record with a missing cell in these columns is a row of zeros.
+        A record with a missing cell in these columns is a row of zeros. ``windows`` are public intervals, one for
+        each column, to clip to in place of the declared ones.
         """
-        key = (columns, steps)
+        key = (columns, steps, windows)
         if key not in self._grids:
-            self._grids[key] = self._quantised(columns, steps)
+            self._grids[key] = self._quantised(columns, steps, windows)
         return self._grids[key]
 
     def numbers(self, column: str) -> Floats:
@@ -70,9 +74,9 @@ class ClippedBatch:
                 values = _with_missing_rule(values, position, name, declared)
         return values
 
-    def _quantised(self, columns: tuple[str, ...], steps: int) -> tuple[Floats, Flags | None]:
+    def _quantised(self, columns: tuple[str, ...], steps: int, windows: Windows) -> tuple[Floats, Flags | None]:
         values = self._raw(columns)
-        declared = tuple(self.domain.real(name) for name in columns)
+        declared = windows or tuple(self.domain.real(name) for name in columns)
         middles, factors = _affine(declared, steps)
         if values.flags.c_contiguous and len(columns) > 1 and len(values) <= _TILE:
             middles, factors = (each[: len(values)] for each in _tiled(declared, steps))
@@ -98,9 +102,9 @@ class ChosenRows:
     def __len__(self) -> int:
         return len(self._chosen)
 
-    def on_grid(self, columns: tuple[str, ...], steps: int) -> tuple[Floats, Flags | None]:
+    def on_grid(self, columns: tuple[str, ...], steps: int, windows: Windows = None) -> tuple[Floats, Flags | None]:
         """As ``ClippedBatch.on_grid``, for the chosen records."""
-        grid, whole = self._batch.on_grid(columns, steps)
+        grid, whole = self._batch.on_grid(columns, steps, windows)
         return grid[self._chosen], None if whole is None else whole[self._chosen]
 
     def numbers(self, column: str) -> Floats:
