@@ -73,4 +73,5 @@ class NormRanks(Ranks):
     def description(self) -> str:
         """In words."""
         what = {"l2": "norm", "l1": "L1 norm", "mean": "mean coordinate"}[self.measure]
-        return f"ranks of {self.size} candidates for the {self.quantile} quantile of the {what} of {self.of.description}"
+        quantile = f"{self.quantile} quantile of the {what}"
+        return f"ranks of {self.size} candidates for the {quantile} of {self.of.description}"
