@@ -197,7 +197,7 @@ def _hits(d: int, rows: int, kept: int = 0) -> Built:
     domain = domain_of(d, "substitute", rows=rows)
     box, classes = Box(reals(d), steps=2**12), CategoryAxis.of(domain, "class")
     model = Discriminant.of([0, 0.1, 0], [[1] * d, [0] * d, [-1] * d], [np.eye(d)] * 3, d, 2**12)
-    parts = (ConstantHits(classes), CutHits(box, classes, (-0.5, 0.5)), ModelHits(box, classes, (model,)))
+    parts = (ConstantHits(classes, reals(d)), CutHits(box, classes, (-0.5, 0.5)), ModelHits(box, classes, (model,)))
     joined = Joined(parts, (3, 0, 0))
     return (Subsample(joined, kept) if kept else joined), domain
 

@@ -62,7 +62,7 @@ _SCORES = Scores(
 _MODEL = Discriminant.of((0, 0.1, 0), ((1, 1, 1), (0, 0, 0), (-1, -1, 0)), None, 3, 2**12)
 _HITS = Joined(
     (
-        ConstantHits(_CLASSES),
+        ConstantHits(_CLASSES, _REALS),
         CutHits(Box(_REALS), _CLASSES, (-0.5, 0.5)),
         ModelHits(Box(_REALS, steps=2**12), _CLASSES, (_MODEL,)),
     )

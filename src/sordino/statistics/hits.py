@@ -17,6 +17,7 @@ import numpy as np
 from sordino.domain import Domain, Neighbours
 from sordino.errors import ParameterError
 from sordino.statistics.choice import ChoiceScores
+from sordino.statistics.count import whole_records
 from sordino.statistics.histograms import CategoryAxis
 from sordino.statistics.statistic import EXACT_LIMIT, Norm, Record, Sensitivity
 from sordino.statistics.vectors import VectorMap
@@ -43,14 +44,15 @@ class Hits(ChoiceScores):
 
 @dataclass(frozen=True)
 class ConstantHits(Hits):
-    """Hits of the classifiers that always say one class: the size of each class."""
+    """Hits of the classifiers that always say one class: the size of each class, of records whole in ``reads``."""
 
     classes: CategoryAxis
+    reads: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The class."""
-        return (self.classes.column,)
+        """The columns that must be whole, and the class."""
+        return tuple(dict.fromkeys((*self.reads, self.classes.column)))
 
     @property
     def size(self) -> int:
@@ -60,6 +62,7 @@ class ConstantHits(Hits):
     def record_maps(self, batch: Batch) -> Integers:
         """A one for the record's class."""
         maps: Integers = (self.classes.codes(batch)[:, None] == np.arange(self.size)).astype(np.int64)
+        maps[~whole_records(batch, self.reads)] = 0
         return maps
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
@@ -69,7 +72,8 @@ class ConstantHits(Hits):
 
     def witness(self, domain: Domain, neighbours: Neighbours, norm: Norm) -> tuple[Record, Record | None]:
         """The first class, and the last."""
-        return _of_two_classes(self.classes, domain, neighbours, {})
+        middle = {name: domain.real(name).middle for name in self.reads}
+        return _of_two_classes(self.classes, domain, neighbours, middle)
 
     @property
     def description(self) -> str:
