@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from sordino.models.classifier import Classifier
+from sordino.models.naive_bayes import NaiveBayes
 from sordino.privacy.price import Question
 from sordino.statistics.by_class import ByClass
 from sordino.statistics.count import Count
@@ -58,6 +59,7 @@ class MostFrequent(Classifier):
 #: Name of the public class (or of one of this folder) -> its factory.
 ESTIMATORS: dict[str, Callable[..., Any]] = {
     "MostFrequent": MostFrequent,
+    "NaiveBayes": NaiveBayes,
 }
 
 #: Checks of scikit-learn that every estimator here is excused from, and why.

@@ -16,6 +16,7 @@ PUBLIC = [
     "Cost",
     "Domain",
     "Ledger",
+    "NaiveBayes",
     "PrivateTable",
     "Real",
     "Receipt",

@@ -153,6 +153,22 @@ def test_session_answers_from_spark_with_a_receipt(spark: Any) -> None:
     assert len(ledger.entries()) == 1
 
 
+def test_naive_bayes_counts_the_same_bits_on_spark(spark: Any) -> None:
+    """With one seed, so that the noise is the same too; a table with another record is the twin."""
+    codes = np.random.default_rng(3).integers(4, size=(500, 9))
+    domain = Domain({f"c{place}": sordino.Category(range(4)) for place in range(9)})
+    rows = pa.table({name: codes[:, place] for place, name in enumerate(domain.columns)})
+    frame = spark.createDataFrame(rows).repartition(3)
+
+    def released(table: Any) -> list[Any]:
+        model = sordino.NaiveBayes(epsilon=1, random_state=0).fit(sordino.open_table(table, domain), "c8")
+        return [model.class_log_prior_, *model.feature_log_prob_, *model.counts_]
+
+    for found, expected, twin in zip(released(frame), released(rows), released(rows[:-1]), strict=True):
+        assert found.tobytes() == expected.tobytes()
+        assert found.tobytes() != twin.tobytes()
+
+
 @dataclass(frozen=True)
 class LosesItsWorker(Count):
     """Ends the worker's process in the middle of the pass."""

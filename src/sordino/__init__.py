@@ -19,6 +19,7 @@ _HOMES = {
     "Release": "sordino.release",
     "Receipt": "sordino.release",
     "SordinoError": "sordino.errors",
+    "NaiveBayes": "sordino.models.naive_bayes",
     "anatomize": "sordino.anonymity.anatomy",
     "diversity": "sordino.anonymity.diversity",
     "k_anonymize": "sordino.anonymity.recoding",

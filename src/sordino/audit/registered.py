@@ -11,6 +11,7 @@ from typing import Any
 
 from sordino.cost import Cost
 from sordino.domain import Category, Column, Domain, Neighbours, Real
+from sordino.models.naive_bayes import NaiveBayes
 from sordino.queries.private_table import PrivateTable
 from sordino.statistics.amounts import Amounts
 from sordino.statistics.by_class import ByClass
@@ -113,6 +114,14 @@ QUERIES: dict[str, Subject] = {
     "quantile, delta": lambda table: table.quantile("b", 0.9, epsilon=1, delta=1e-6, candidates=32),
 }
 
+#: Fitted on the same tables at the same prices; few cells, so that replays are quick.
+ESTIMATORS: dict[str, Subject] = {
+    "naive Bayes": lambda table: NaiveBayes(epsilon=1, bins=3).fit(table, "c"),
+    "naive Bayes, delta": lambda table: NaiveBayes(epsilon=1, delta=1e-6, bins=3).fit(table, "c"),
+    "naive Bayes, consistent": lambda table: NaiveBayes(epsilon=1, estimator="consistent", bins=3).fit(table, "c"),
+    "naive Bayes, npmle": lambda table: NaiveBayes(epsilon=1, estimator="npmle", bins=3).fit(table, "c"),
+}
+
 #: Asked under one relation only.
 ONLY: dict[Neighbours, dict[str, Subject]] = {
     "add-remove": {"count": lambda table: table.count(epsilon=1)},
@@ -122,7 +131,7 @@ ONLY: dict[Neighbours, dict[str, Subject]] = {
 
 def subjects(neighbours: Neighbours) -> dict[str, Subject]:
     """All that can be asked under one relation."""
-    return {**QUERIES, **ONLY[neighbours]}
+    return {**QUERIES, **ESTIMATORS, **ONLY[neighbours]}
 
 
 def claim_of(name: str) -> Cost:

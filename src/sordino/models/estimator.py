@@ -123,8 +123,8 @@ class PrivateEstimator(BaseEstimator):
             raise ParameterError(f"{who}: name the target column. Write fit(table, 'COLUMN').")
         domain = table.domain
         declared = None if target is None else domain[target]
-        if self.learns_classes and not isinstance(declared, Category):
-            raise DomainError(f"{who}: the target must be a Category. Got {target!r}, a Real; cut it at public edges.")
+        if declared is not None:
+            self._refuse_target(target, declared)
         features = tuple(
             name for name, column in domain.columns.items() if name != target and isinstance(column, self.feature_kinds)
         )
@@ -143,6 +143,11 @@ class PrivateEstimator(BaseEstimator):
             cost,
             (f"not used: {', '.join(left_out)}",) if left_out else (),
         )
+
+    def _refuse_target(self, name: str, declared: Column) -> None:
+        if self.learns_classes and not isinstance(declared, Category):
+            who = type(self).__name__
+            raise DomainError(f"{who}: the target must be a Category. Got {name!r}, a Real; cut it at public edges.")
 
     def _open_arrays(self, X: Any, y: Any, cost: Cost) -> Opening:
         values, labels = self._checked_shapes(X, y)
@@ -172,16 +177,7 @@ class PrivateEstimator(BaseEstimator):
     def _checked_shapes(self, X: Any, y: Any) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any] | None]:
         """A matrix and a vector as they are stored; whatever is refused is refused for its type or shape alone."""
         who = type(self).__name__
-        if hasattr(X, "toarray"):
-            raise ParameterError(f"{who}: sparse data is not supported. Give a dense array or a private table.")
-        values = np.asarray(X)
-        if values.dtype.kind == "c":
-            raise ParameterError(f"{who}: Complex data not supported. Give real numbers.")
-        if values.ndim != 2:
-            raise ParameterError(f"{who}: expected a 2D array. Got {values.ndim} dimensions. Reshape your data.")
-        if values.shape[1] == 0:
-            raise ParameterError(f"{who}: 0 feature(s) (shape=(, 0)) while a minimum of 1 is required.")
-        validate_data(self, X, skip_check_array=True)  # learns the number of features and their names
+        values = self._checked_matrix(X, reset=True)
         if not self.needs_target:
             return values, None
         if y is None:
@@ -190,6 +186,22 @@ class PrivateEstimator(BaseEstimator):
         if len(labels) != len(values):
             raise ParameterError(f"{who}: X and y must have the same number of rows.")
         return values, labels
+
+    def _checked_matrix(self, X: Any, *, reset: bool) -> np.ndarray[Any, Any]:
+        """A matrix as it is stored; ``reset`` learns the number of features and their names, else they must agree."""
+        who = type(self).__name__
+        if hasattr(X, "toarray"):
+            raise ParameterError(f"{who}: sparse data is not supported. Give a dense array or a private table.")
+        chosen = X if reset else _only_features(self, X)
+        values = np.asarray(chosen)
+        if values.dtype.kind == "c":
+            raise ParameterError(f"{who}: Complex data not supported. Give real numbers.")
+        if values.ndim != 2:
+            raise ParameterError(f"{who}: expected a 2D array. Got {values.ndim} dimensions. Reshape your data.")
+        if values.shape[1] == 0:
+            raise ParameterError(f"{who}: 0 feature(s) (shape=(, 0)) while a minimum of 1 is required.")
+        validate_data(self, chosen, reset=reset, skip_check_array=True)
+        return values
 
     def _names_of(self, values: np.ndarray[Any, Any]) -> tuple[str, ...]:
         """Names of a frame's columns; those of the domain, in order; else x0, x1 and so on."""
@@ -244,6 +256,7 @@ class PrivateEstimator(BaseEstimator):
         if self.domain is not None and getattr(self, "classes", None) is None:
             others = [name for name in self.domain.columns if name not in names]
             if len(others) == 1:
+                self._refuse_target(others[0], self.domain[others[0]])
                 return others[0], self.domain[others[0]]
         target = _TARGET
         while target in names:

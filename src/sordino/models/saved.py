@@ -21,7 +21,9 @@ from sordino.errors import ModelError
 from sordino.release import Receipt
 
 #: Every estimator that can be loaded, and the module it is in.
-ESTIMATORS: dict[str, str] = {}
+ESTIMATORS: dict[str, str] = {
+    "NaiveBayes": "sordino.models.naive_bayes",
+}
 
 _FORMAT = "sordino model"
 _VERSION = 1

@@ -10,7 +10,7 @@ from sordino.repair.clamping import clamp
 from sordino.repair.noisy_counts import Floats, checked_counts, spread
 
 
-def smoothed(counts: Any, law: Law, strength: float = 0.5) -> Floats:
+def smoothed(counts: Any, law: Law, strength: float = 1.0) -> Floats:
     """Clamp, then add one and ``strength`` times the spread of the noise to every cell.
 
     Normalised, this is the mean of a Dirichlet posterior: one pseudo-count is Laplace's rule for the rows that were

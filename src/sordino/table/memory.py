@@ -126,12 +126,9 @@ class LabelledSource(MatrixSource):
 
     def __init__(self, values: np.ndarray[Any, Any], labels: np.ndarray[Any, Any], columns: Sequence[str]) -> None:
         super().__init__(values, columns[:-1])
-        if labels.ndim != 1 or len(labels) != len(values) or columns[-1] in columns[:-1]:
-            raise TableError("numpy table: labels must be a vector with one entry per row and a name of its own.")
+        _refuse_labels(labels, len(values), columns)
         self._label = str(columns[-1])
-        loose = labels.dtype.kind == "O"  # a type would be guessed from the rows, so each cell is read as text
-        self._labels = pa.array(list(map(_as_text, labels)), pa.string()) if loose else pa.array(labels)
-        self._label_kind: Kind = "untyped" if loose else kind_of(self._labels.type)
+        self._labels, self._label_kind = _as_label_column(labels)
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
@@ -147,16 +144,66 @@ class LabelledSource(MatrixSource):
             yield unread(LabelledBlock, self._values[rows], names, self._labels[rows])
 
 
-def numbers_of(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """An array of numbers as it is; of text or objects cell by cell, where one that is no number is missing."""
-    if values.dtype.kind in "fiub":
-        return values
-    cells = pa.array([_as_text(cell) for cell in values.ravel()], pa.string())
-    return as_floats(cells).reshape(values.shape)
+class CellSource(Source):
+    """A two-dimensional array of text or objects, and perhaps labels: each cell is read as text, by itself.
+
+    A cell has no type of its own, so that a column may be declared as numbers or as categories; a cell that does not
+    fit is a missing one.
+    """
+
+    def __init__(
+        self, values: np.ndarray[Any, Any], labels: np.ndarray[Any, Any] | None, columns: Sequence[str]
+    ) -> None:
+        cells = [pa.array(list(map(_as_text, column)), pa.string()) for column in values.T]
+        kinds: list[Kind] = ["untyped"] * len(cells)
+        if labels is not None:
+            _refuse_labels(labels, len(values), columns)
+            label_column, label_kind = _as_label_column(labels)
+            cells.append(label_column)
+            kinds.append(label_kind)
+        if len(columns) != len(cells) or len(set(columns)) != len(columns):
+            raise TableError(
+                f"numpy table: columns must name each of the {len(cells)} columns once. Got {len(columns)} names."
+            )
+        self._cells = pa.table(cells, names=list(columns))
+        self._kinds = dict(zip(columns, kinds, strict=True))
+
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        """No type, but for the labels."""
+        return self._kinds
+
+    def blocks(self, columns: Sequence[str]) -> Iterator[UnreadBlock]:
+        """Views of the chosen columns."""
+        require_columns("numpy table", self._kinds, columns)
+        for batch in self._cells.select(list(columns)).to_batches(max_chunksize=_ROWS_PER_BLOCK):
+            yield unread(ArrowBlock, batch)
+
+    def size_hint(self) -> int:
+        """Number of rows."""
+        return int(self._cells.num_rows)
+
+
+def is_loose(values: np.ndarray[Any, Any]) -> bool:
+    """Whether an array holds text or objects rather than numbers."""
+    return values.dtype.kind not in "fiub"
+
+
+def _refuse_labels(labels: np.ndarray[Any, Any], rows: int, columns: Sequence[str]) -> None:
+    if labels.ndim != 1 or len(labels) != rows or columns[-1] in columns[:-1]:
+        raise TableError("numpy table: labels must be a vector with one entry per row and a name of its own.")
+
+
+def _as_label_column(labels: np.ndarray[Any, Any]) -> tuple[pa.Array, Kind]:
+    """Labels with their kind; of objects a type would be guessed from the rows, so each is read as text."""
+    if labels.dtype.kind == "O":
+        return pa.array(list(map(_as_text, labels)), pa.string()), "untyped"
+    column = pa.array(labels)
+    return column, kind_of(column.type)
 
 
 def _as_text(cell: Any) -> str | None:
-    return None if cell is None else str(cell)
+    return None if cell is None else _cell_as_text(cell)
 
 
 class StreamSource(Source):

@@ -10,7 +10,7 @@ import numpy as np
 
 from sordino.domain import Column, Domain, Real
 from sordino.errors import TableError
-from sordino.table.memory import LabelledSource, MatrixSource, StreamSource, numbers_of
+from sordino.table.memory import CellSource, LabelledSource, MatrixSource, StreamSource, is_loose
 from sordino.table.source import Kind, Source, require_columns
 from sordino.table.spark import SparkSource
 
@@ -28,10 +28,9 @@ def open_source(data: Any, columns: Sequence[str] | None = None) -> Source:
         return open_files(data)
     if isinstance(data, tuple):
         matrix, labels = data
-        numbers = numbers_of(matrix)
-        return (
-            MatrixSource(numbers, columns or ()) if labels is None else LabelledSource(numbers, labels, columns or ())
-        )
+        if is_loose(matrix):
+            return CellSource(matrix, labels, columns or ())
+        return MatrixSource(matrix, columns or ()) if labels is None else LabelledSource(matrix, labels, columns or ())
     if isinstance(data, np.ndarray):
         if columns is None:
             raise TableError("numpy table: an array has no column names. Write columns=['first', 'second', …].")
