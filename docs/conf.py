@@ -17,7 +17,12 @@ suppress_warnings = ["misc.highlighting_failure"]  # proofs hold plain-text math
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # signatures in full are for a checker; the docstrings say what is meant
-autodoc_default_options = {"members": True, "inherited-members": False, "undoc-members": False}
+autodoc_default_options = {
+    "members": True,
+    "inherited-members": False,
+    "undoc-members": False,
+    "exclude-members": "set_fit_request,set_score_request",  # scikit-learn's, with its own references
+}
 
 html_theme = "furo"
 html_title = "Sordino"

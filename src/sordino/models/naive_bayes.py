@@ -36,9 +36,9 @@ class NaiveBayes(Classifier):
     cell and is best on every data set that was tried; ``"consistent"`` first makes the tables agree on the class sizes;
     ``"clamp"``, ``"james_stein"``, ``"empirical_bayes"``, ``"spike_exponential"`` and ``"npmle"`` are for comparison.
 
-    A ``Real`` column is cut at public edges: ``bins`` is a number of equal cells between the bounds, or a list of edges,
-    or says either for each column by name. A cell outside the domain, or a missing one, counts nowhere when fitting and
-    says nothing when predicting. A feature with one value says nothing at all, and is not paid for.
+    A ``Real`` column is cut at public edges: ``bins`` is a number of equal cells between the bounds, or a list of
+    edges, or says either for each column by name. A cell outside the domain, or a missing one, counts nowhere when
+    fitting and says nothing when predicting. A feature with one value says nothing at all, and is not paid for.
 
     >>> import numpy as np, sordino as so
     >>> domain = so.Domain({"colour": so.Category(["red", "blue"]), "kind": so.Category(["berry", "sea"])})
