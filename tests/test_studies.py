@@ -117,6 +117,18 @@ def test_the_command_shows_ours_beside_the_published_numbers(
     assert json.loads(capsys.readouterr().out)["rows"][0]["published"] == 71.22
 
 
+def test_all_studies_together_are_one_page_that_says_what_it_is(
+    tmp_path: Path, made_up: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(registry, "STUDIES", {made_up: registry.STUDIES[made_up], "again": registry.STUDIES[made_up]})
+    assert cli.main(["study", "all", "--quick", "-o", str(tmp_path), "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)) == 2
+    page = (tmp_path / "all.html").read_text(encoding="utf-8")
+    assert page.count("<h2") == 2
+    assert all(each in page for each in ("No private table was read", "71.22 %", "It differs.", "fewer repeats"))
+    assert "<svg" in (tmp_path / "made-up.html").read_text(encoding="utf-8")
+
+
 def test_the_command_without_a_name_lists_the_studies(made_up: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["study"]) == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [*STUDIES]

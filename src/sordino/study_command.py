@@ -12,10 +12,10 @@ from sordino.terminal import AsJson, Progress, columns, print_json
 if TYPE_CHECKING:
     from sordino.studies.study import Row, StudyResult
 
-Name = Annotated[str | None, typer.Argument(metavar="STUDY", help="Which one; without it, they are listed.")]
+Name = Annotated[str | None, typer.Argument(metavar="STUDY", help="Which one, or all; without it, they are listed.")]
 Quick = Annotated[bool, typer.Option("--quick", help="A look: fewer repeats.")]
 Output = Annotated[
-    Path | None, typer.Option("-o", "--output", metavar="FOLDER", help="Write CSV, JSON and PNG files into it.")
+    Path | None, typer.Option("-o", "--output", metavar="FOLDER", help="Write HTML, CSV, JSON and PNG files into it.")
 ]
 Data = Annotated[
     Path | None, typer.Option("--data", metavar="FOLDER", help="Where the data sets are; else they are downloaded.")
@@ -26,18 +26,22 @@ def study(
     name: Name = None, *, quick: Quick = False, output: Output = None, data: Data = None, as_json: AsJson = False
 ) -> None:
     """Run the experiments of a paper again, and set our numbers beside the published ones."""
-    from sordino.studies.registry import STUDIES, load_study, run_study
+    from sordino.studies.registry import ALL, STUDIES, load_study, run_all, run_study
 
     if name is None:
         titles = {each: load_study(each).TITLE for each in STUDIES}
         return print_json(titles) if as_json else typer.echo("\n".join(columns(list(titles.items()))))
     with Progress("studying") as progress:
-        result = run_study(name, quick=quick, data=data, out=output, progress=progress)
+        if name == ALL:
+            results = run_all(quick=quick, data=data, out=output, progress=progress)
+        else:
+            results = [run_study(name, quick=quick, data=data, out=output, progress=progress)]
+    documents = [{**each.to_dict(), "output": str(output) if output else None} for each in results]
     if as_json:
-        return print_json({**result.to_dict(), "output": str(output) if output else None})
-    typer.echo("\n".join(_in_words(result)))
+        return print_json(documents if name == ALL else documents[0])
+    typer.echo("\n\n".join("\n".join(_in_words(each)) for each in results))
     if output:
-        typer.echo(f"\nWritten to {output}.")
+        typer.echo(f"\nWritten to {output}; open {output / name}.html.")
 
 
 def _in_words(result: StudyResult) -> list[str]:

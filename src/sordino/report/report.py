@@ -27,6 +27,10 @@ AUDIENCES = {
         "For the data owner alone. This page compares with real rows, without noise: it is NOT private and must not "
         "leave the house."
     ),
+    "study": (
+        "A study: experiments on public data sets, with published methods beside ours. Some of the published methods "
+        "are not private, and are here to show it. No private table was read."
+    ),
 }
 
 

@@ -8,8 +8,9 @@ from typing import Literal
 
 from sordino.report.chart import Chart
 
-#: ``anyone``: everything follows from releases. ``owner``: something was compared with real rows.
-Audience = Literal["anyone", "owner"]
+#: ``anyone``: everything follows from releases. ``owner``: something was compared with real rows. ``study``: computed
+#: from public data, with methods of which some are not private.
+Audience = Literal["anyone", "owner", "study"]
 Tone = Literal["", "good", "bad"]
 
 

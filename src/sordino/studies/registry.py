@@ -10,16 +10,21 @@ from pathlib import Path
 from typing import cast
 
 from sordino.errors import ParameterError
-from sordino.studies.study import Study, StudyResult, prepare_folder, write_files
+from sordino.report.report import report_html
+from sordino.studies.study import Study, StudyResult, prepare_folder, studies_page, write_contents, write_files
 
 #: Name, and the module that runs it; loaded when it is asked for.
 STUDIES: dict[str, str] = {}
 
 
+#: In place of a name: every study, and one page for them together.
+ALL = "all"
+
+
 def load_study(name: str) -> Study:
     """The module of a study."""
     if name not in STUDIES:
-        raise ParameterError(f"study: must be one of {', '.join(STUDIES)}. Got {name!r}.")
+        raise ParameterError(f"study: must be {ALL}, or one of {', '.join(STUDIES)}. Got {name!r}.")
     return cast(Study, import_module(STUDIES[name]))
 
 
@@ -41,3 +46,25 @@ def run_study(
     if out is not None:
         write_files(result, out)
     return result
+
+
+def run_all(
+    *,
+    quick: bool = False,
+    data: Path | None = None,
+    out: Path | None = None,
+    progress: Callable[[float], None] = lambda share: None,
+) -> list[StudyResult]:
+    """Run every study; with ``out``, write the files of each, and ``all.html``, one page for them together."""
+    if out is not None:
+        prepare_folder(out)
+    results = []
+    for place, name in enumerate(STUDIES):
+        each = run_study(
+            name, quick=quick, data=data, out=out,
+            progress=lambda share, place=place: progress((place + share) / len(STUDIES)),  # type: ignore[misc]
+        )  # fmt: skip
+        results.append(each)
+    if out is not None:
+        write_contents({f"{ALL}.html": report_html(studies_page(results)).encode()}, out)
+    return results

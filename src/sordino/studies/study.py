@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,6 +17,10 @@ from sordino.errors import ParameterError
 from sordino.release import to_plain
 from sordino.report.chart import Chart
 from sordino.report.figures import chart_png, require_figures
+from sordino.report.page import require_drawing
+from sordino.report.report import report_html
+from sordino.report.section import Page
+from sordino.report.sections import section_of
 
 #: Told the share that is done, from 0 to 1.
 Progress = Callable[[float], None]
@@ -92,6 +96,7 @@ class Study(Protocol):
 def prepare_folder(folder: Path) -> None:
     """Whatever could go wrong with the files is said before anything runs."""
     require_figures()
+    require_drawing()
     problem = ""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -102,11 +107,29 @@ def prepare_folder(folder: Path) -> None:
 
 
 def write_files(result: StudyResult, folder: Path) -> list[Path]:
-    """Write ``NAME.csv``, ``NAME.json`` and one PNG for each chart; the paths."""
-    prepare_folder(folder)
+    """Write ``NAME.csv``, ``NAME.json``, ``NAME.html`` and one PNG for each chart; the paths."""
     text = json.dumps(result.to_dict(), indent=2, ensure_ascii=False) + "\n"
     files = {f"{result.study}.csv": result.to_csv().encode(), f"{result.study}.json": text.encode()}
+    files[f"{result.study}.html"] = report_html(studies_page([result])).encode()
     files |= {f"{result.study}-{chart.name}.png": chart_png(chart) for chart in result.charts}
+    return write_contents(files, folder)
+
+
+def studies_page(results: Sequence[StudyResult]) -> Page:
+    """All results on one page, every published number beside ours, coloured by agreement."""
+    title = results[0].title if len(results) == 1 else f"{len(results)} studies: ours beside the published numbers"
+    quick = "A quick look: fewer repeats than the papers made." if any(each.quick for each in results) else ""
+    lead = (
+        "Green: the published number lies within the ends of ours, or within 5 %. Red: they differ; the last column "
+        "and the words above the table say why.",
+    )
+    sections = tuple(section_of(each.to_dict(), each.title) for each in results)
+    return Page(title=title, audience="study", lead=(*lead, quick) if quick else lead, sections=sections)
+
+
+def write_contents(files: Mapping[str, bytes], folder: Path) -> list[Path]:
+    """Write files into a folder; the paths."""
+    prepare_folder(folder)
     problem = ""
     try:
         for name, content in files.items():
