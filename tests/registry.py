@@ -15,10 +15,19 @@ from sordino.domain import Category, Column, Domain, Neighbours, Real
 from sordino.statistics.amounts import Amounts
 from sordino.statistics.by_class import ByClass
 from sordino.statistics.choice import Joined, Subsample
+from sordino.statistics.components import (
+    ComponentMoments,
+    ComponentMoves,
+    Components,
+    ComponentSizes,
+    ComponentSpreads,
+)
 from sordino.statistics.count import Count
 from sordino.statistics.direct import DirectCovariance, DirectMedian
+from sordino.statistics.gradients import Gradients, Model, Points, Soft
 from sordino.statistics.histograms import BinAxis, CategoryAxis, Histograms, MergedAxis
 from sordino.statistics.hits import ConstantHits, CutHits, Discriminant, ModelHits
+from sordino.statistics.lattice import LatticeCells
 from sordino.statistics.misfits import Misfits
 from sordino.statistics.moments import SecondMoment
 from sordino.statistics.norm_ranks import NormRanks
@@ -137,6 +146,44 @@ def _misfits(d: int, rows: int) -> Built:
     return Misfits(counts, tuple(guess)), domain
 
 
+def _components(d: int, soft: bool = True) -> Components:
+    """Three means of which the first is the middle of a ball, far enough apart for whole records."""
+    means = [[0.0] * d, [0.7] + [0.0] * (d - 1), [0.0] * (d - 1) + [-0.8 if d == 1 else -0.7]]
+    of = Ball(reals(d), radius=0.5)
+    weights = (0.0, -0.5, -0.25) if soft else ()
+    return Components(of, tuple(map(tuple, means)), 400.0 if soft else None, weights)
+
+
+def _of_components(make: Callable[[Components], Statistic], soft: bool = True) -> Callable[[int, Neighbours], Built]:
+    return _plain(lambda domain, d: make(_components(d, soft)))
+
+
+def _projected_cells(d: int) -> LatticeCells:
+    axes = min(d, 2)
+    return LatticeCells(_projected(d), ((-0.5, 0.0, 0.5), (0.25,))[:axes])
+
+
+#: The target of models that have one; in a domain of its own, in which values lie on both sides of zero.
+TARGET = "y"
+
+_SOFT = Soft(0.125, tuple(min(place / 256, 1.0) for place in range(400)))
+
+
+def gradient_domain(d: int, neighbours: Neighbours = "add-remove") -> Domain:
+    columns: dict[str, Column] = dict.fromkeys(reals(d), Real(-12, 12))
+    return Domain({**columns, TARGET: Real(-60, 60), "class": Category(range(3))}, neighbours=neighbours)
+
+
+def gradients(d: int, model: Model, truncation: float | Soft = 1.0) -> Gradients:
+    """Parameters of which one is large, so that a record counts fully."""
+    target = None if model == "mixture" else TARGET
+    return Gradients(reals(d), model, (2.0, *(0.1,) * (d - 1)), 0.5, truncation, target)
+
+
+def _in_own_units(make: Callable[[int], Statistic]) -> Callable[[int, Neighbours], Built]:
+    return lambda dimension, neighbours: (make(dimension), gradient_domain(dimension, neighbours))
+
+
 #: Statistics whose total is the sum of the records' maps: name -> (dimension, neighbours) -> statistic and domain.
 STATISTICS: dict[str, Callable[[int, Neighbours], Built]] = {
     "count of whole records": _plain(_whole_count),
@@ -166,6 +213,21 @@ STATISTICS: dict[str, Callable[[int, Neighbours], Built]] = {
     "second moments in a projected ball by class, Frobenius": _of_projection(
         lambda of: SecondMoment(of, frobenius=True), by_class=True
     ),
+    "sizes of components": _of_components(ComponentSizes),
+    "sizes of nearest components": _of_components(ComponentSizes, soft=False),
+    "moves of components": _of_components(lambda of: ComponentMoves(of, 0.25)),
+    "moves of nearest components": _of_components(lambda of: ComponentMoves(of, 0.25), soft=False),
+    "spreads of components": _of_components(lambda of: ComponentSpreads(of, 0.25)),
+    "second moments of components": _of_components(lambda of: ComponentMoments(of, 0.25)),
+    "cells of a ball": _plain(lambda domain, d: LatticeCells(_small_ball(d), ((-0.5, 0.0, 0.5),))),
+    "cells of a projection": _of_projection(lambda of: _projected_cells(len(of.columns))),
+    "gradients of a mixture": _in_own_units(lambda d: Sum(gradients(d, "mixture"))),
+    "gradients of a mixture, softly truncated": _in_own_units(lambda d: Sum(gradients(d, "mixture", _SOFT))),
+    "gradients of regressions": _in_own_units(lambda d: Sum(gradients(d, "regressions"))),
+    "gradients with gaps": _in_own_units(lambda d: Sum(gradients(d, "missing"))),
+    "points": _in_own_units(lambda d: Sum(Points(reals(d), 2.0))),
+    "points with gaps": _in_own_units(lambda d: Sum(Points(reals(d), 2.0, TARGET, 30.0, gaps=True))),
+    "second moments of points": _in_own_units(lambda d: SecondMoment(Points(reals(d), 2.0, TARGET, 30.0))),
     "amounts": _plain(lambda domain, d: Amounts.of(domain, reals(d))),
     "count by class": _by_class(lambda domain, d: Count()),
     "count by one class": _by_class(lambda domain, d: Count(), classes=1),

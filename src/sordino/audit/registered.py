@@ -16,10 +16,19 @@ from sordino.queries.private_table import PrivateTable
 from sordino.statistics.amounts import Amounts
 from sordino.statistics.by_class import ByClass
 from sordino.statistics.choice import Joined, Subsample
+from sordino.statistics.components import (
+    ComponentMoments,
+    ComponentMoves,
+    Components,
+    ComponentSizes,
+    ComponentSpreads,
+)
 from sordino.statistics.count import Count
 from sordino.statistics.direct import DirectCovariance, DirectMedian
+from sordino.statistics.gradients import Gradients, Points, Soft
 from sordino.statistics.histograms import BinAxis, CategoryAxis, Histograms, MergedAxis
 from sordino.statistics.hits import ConstantHits, CutHits, Discriminant, ModelHits
+from sordino.statistics.lattice import LatticeCells
 from sordino.statistics.misfits import Misfits
 from sordino.statistics.moments import SecondMoment
 from sordino.statistics.norm_ranks import NormRanks
@@ -69,6 +78,14 @@ _HITS = Joined(
     )
 )
 
+#: Three means of which the first is the middle of a ball that lies in the box, and soft shares among them.
+_COMPONENTS = Components(
+    Ball(_REALS, radius=0.5), ((0.0, 0.0, 0.0), (0.7, 0.0, 0.0), (0.0, 0.0, -0.7)), 400.0, (0.0, -0.5, -0.25)
+)
+
+#: Of one column, b, that lies on both sides of zero; its target is a.
+_GRADIENTS = Gradients(("b",), "mixture", (2.0,), 0.5, 1.0)
+
 STATISTICS: dict[str, Statistic] = {
     "count of whole records": Count(("a", "c")),
     "histograms": Histograms(((_CLASSES,), (_CLASSES, BinAxis.of(WIDE, "a", 3)), (BinAxis.of(WIDE, "b", 4),))),
@@ -85,6 +102,18 @@ STATISTICS: dict[str, Statistic] = {
     "second moments of scores by class": ByClass(SecondMoment(_SCORES), _CLASSES),
     "sum in a projected ball": Sum(_PROJECTED),
     "second moments in a projected ball": SecondMoment(_PROJECTED, frobenius=True),
+    "sizes of components": ComponentSizes(_COMPONENTS),
+    "moves of components": ComponentMoves(_COMPONENTS, 0.25),
+    "spreads of components": ComponentSpreads(_COMPONENTS, 0.25),
+    "second moments of components": ComponentMoments(_COMPONENTS, 0.25),
+    "cells": LatticeCells(_PROJECTED, ((-0.5, 0.0, 0.5), (0.25,))),
+    "gradients of a mixture": Sum(_GRADIENTS),
+    "gradients of a mixture, softly truncated": Sum(
+        Gradients(("b",), "mixture", (2.0,), 0.5, Soft(0.125, (0.0, 0.5, 1.0)))
+    ),
+    "gradients of regressions": Sum(Gradients(("b",), "regressions", (2.0,), 0.5, 1.0, "a")),
+    "gradients with gaps": Sum(Gradients(("b",), "missing", (1.0,), 0.5, 1.0, "a")),
+    "second moments of points": SecondMoment(Points(("b",), 2.0, "a", 5.0)),
     "misfits": Misfits(Histograms(((_CLASSES,), (_CLASSES, BinAxis.of(WIDE, "a", 2)))), (0, 0, 9, *(0,) * 5, 9)),
     "direct covariance": DirectCovariance(("a", "b"), 10),
     "direct median": DirectMedian("a", 10),

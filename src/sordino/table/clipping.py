@@ -6,6 +6,7 @@ reduction over rows decides a value. So a record looks the same in any batch, or
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from functools import lru_cache
 from typing import Any, Union
 
@@ -39,6 +40,7 @@ class ClippedBatch:
         self._block = block
         self._grids: dict[tuple[tuple[str, ...], int, Windows], tuple[Floats, Flags | None]] = {}
         self._codes: dict[str, Integers] = {}
+        self._made: dict[Hashable, Any] = {}
 
     def __len__(self) -> int:
         return len(self._block)
@@ -65,6 +67,12 @@ class ClippedBatch:
         if column not in self._codes:
             self._codes[column] = _encoded(column, self.domain.category(column), self._block.column(column))
         return self._codes[column]
+
+    def once(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """What several statistics of one pass need, made for the first that asks; it goes when the batch goes."""
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
 
     def _raw(self, columns: tuple[str, ...]) -> Floats:
         values = self._block.matrix(columns)
@@ -98,6 +106,7 @@ class ChosenRows:
         self.domain: Domain = batch.domain
         self._batch = batch
         self._chosen = chosen
+        self._made: dict[Hashable, Any] = {}
 
     def __len__(self) -> int:
         return len(self._chosen)
@@ -114,6 +123,12 @@ class ChosenRows:
     def codes(self, column: str) -> Integers:
         """As ``ClippedBatch.codes``, for the chosen records."""
         return self._batch.codes(column)[self._chosen]
+
+    def once(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """As ``ClippedBatch.once``, for the chosen records."""
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
 
 
 @lru_cache(maxsize=256)
