@@ -203,7 +203,14 @@ def test_help_shows_an_example_that_runs_and_json_is_an_option(
         cli.main(["ledger", "create", "patients.ledger", "--epsilon", "1"])
     if name == "sordino report":
         _write_an_answer(capsys)
+    if name == "sordino predict":
+        _write_a_model(capsys)
     assert cli.main(example_arguments) == int(name == "sordino audit paper"), capsys.readouterr().err
+
+
+def _write_a_model(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["fit", "patients.parquet", "NaiveBayes", "--target", "diagnosis", "--domain", "patients.toml"]
+    assert cli.main([*asked, "--epsilon", "1", "--no-ledger"]) == 0, capsys.readouterr().err
 
 
 def _write_an_answer(capsys: pytest.CaptureFixture[str]) -> None:

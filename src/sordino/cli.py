@@ -18,6 +18,7 @@ import typer
 from sordino import __version__
 from sordino.audit_command import audits
 from sordino.errors import DomainError, LedgerError, ParameterError, SordinoError
+from sordino.model_command import FIT_EXAMPLE, PREDICT_EXAMPLE, fit, predict
 from sordino.report_command import EXAMPLE, report
 from sordino.study_command import study
 from sordino.terminal import (
@@ -234,6 +235,8 @@ def demo(
         print_json(document)
 
 
+app.command(epilog=FIT_EXAMPLE)(fit)
+app.command(epilog=PREDICT_EXAMPLE)(predict)
 app.command(epilog=example("sordino study"))(study)
 app.command(epilog=EXAMPLE)(report)
 
