@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+import sordino as so
 from sordino.models.classifier import Classifier
 from sordino.models.naive_bayes import NaiveBayes
 from sordino.privacy.price import Question
@@ -60,6 +61,7 @@ class MostFrequent(Classifier):
 ESTIMATORS: dict[str, Callable[..., Any]] = {
     "MostFrequent": MostFrequent,
     "NaiveBayes": NaiveBayes,
+    "RONGauss": so.RONGauss,
 }
 
 #: Checks of scikit-learn that every estimator here is excused from, and why.

@@ -18,6 +18,7 @@ PUBLIC = [
     "Ledger",
     "NaiveBayes",
     "PrivateTable",
+    "RONGauss",
     "Real",
     "Receipt",
     "Release",

@@ -16,6 +16,7 @@ _HOMES = {
     "Ledger": "sordino.privacy.ledger",
     "PrivateTable": "sordino.queries.private_table",
     "open_table": "sordino.queries.private_table",
+    "RONGauss": "sordino.synthesis.ron_gauss",
     "Release": "sordino.release",
     "Receipt": "sordino.release",
     "SordinoError": "sordino.errors",

@@ -39,6 +39,7 @@ from sordino.statistics.statistic import Statistic
 from sordino.statistics.sums import Sum
 from sordino.statistics.unit_split import UnitSplit
 from sordino.statistics.vectors import Ball, Box
+from sordino.synthesis.ron_gauss import RONGauss
 
 #: Anything that asks a private table and returns a result.
 Subject = Callable[[PrivateTable], Any]
@@ -149,6 +150,10 @@ ESTIMATORS: dict[str, Subject] = {
     "naive Bayes, delta": lambda table: NaiveBayes(epsilon=1, delta=1e-6, bins=3).fit(table, "c"),
     "naive Bayes, consistent": lambda table: NaiveBayes(epsilon=1, estimator="consistent", bins=3).fit(table, "c"),
     "naive Bayes, npmle": lambda table: NaiveBayes(epsilon=1, estimator="npmle", bins=3).fit(table, "c"),
+    "RONGauss": lambda table: RONGauss(epsilon=1).fit(table),
+    "RONGauss, classes, delta": lambda table: RONGauss(2, epsilon=1, delta=1e-6, projection="bought").fit(table, "c"),
+    "RONGauss, target": lambda table: RONGauss(1, epsilon=1, projection="bought").fit(table, "b"),
+    "RONGauss, target, delta": lambda table: RONGauss(1, epsilon=1, delta=1e-6).fit(table, "b"),
 }
 
 #: Asked under one relation only.

@@ -80,12 +80,18 @@ class PrivateEstimator(BaseEstimator):
     n_features_in_: int
     feature_names_in_: np.ndarray[Any, Any]
 
-    #: Whether ``fit`` needs a target, and whether it is a class.
-    needs_target = False
-    learns_classes = False
-
     #: Kinds of column that can be features; others of a table are left out, and the receipt says so.
     feature_kinds: tuple[type, ...] = (Real,)
+
+    @property
+    def needs_target(self) -> bool:
+        """Whether ``fit`` needs a target."""
+        return False
+
+    @property
+    def learns_classes(self) -> bool:
+        """Whether that target is a class."""
+        return False
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model as plain JSON, which ``sordino.load`` reads back."""

@@ -23,6 +23,7 @@ from sordino.release import Receipt
 #: Every estimator that can be loaded, and the module it is in.
 ESTIMATORS: dict[str, str] = {
     "NaiveBayes": "sordino.models.naive_bayes",
+    "RONGauss": "sordino.synthesis.ron_gauss",
 }
 
 _FORMAT = "sordino model"

@@ -1,0 +1,148 @@
+"""The small space of a RON-Gauss fit: its directions, its centre and its radii, public or bought; each with its share.
+
+Shares are weights in one table, so that they add up to the budget whatever is asked. No number here is computed from
+rows: it is public, or a release.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from sordino.cost import Cost
+from sordino.domain import Category
+from sordino.models.estimator import Opening
+from sordino.privacy.price import Question
+from sordino.release import NoisyTotal
+from sordino.repair.positive_definite import from_triangle
+from sordino.statistics.by_class import ByClass
+from sordino.statistics.count import Count
+from sordino.statistics.histograms import CategoryAxis
+from sordino.statistics.moments import SecondMoment
+from sordino.statistics.norm_ranks import NormRanks
+from sordino.statistics.projected import Projected
+from sordino.statistics.statistic import Statistic
+from sordino.statistics.sums import Sum
+from sordino.statistics.vectors import Ball, Box, VectorMap
+from sordino.synthesis.class_gaussians import in_ball
+from sordino.synthesis.directions import above_noise, between_classes, completed, random_directions
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+#: What each part of a fit weighs in the budget.
+WEIGHTS: Mapping[str, int] = {"counts": 4, "radius": 5, "sums": 12, "moments": 70}
+_CENTRE, _PROJECTION, _TARGET = {"centre": 9}, {"projection": 39}, {"target": 4, "target radius": 5}
+
+#: Second moments of all columns are bought where a direction with this share of the largest variance that there can
+#: be would stand out of their noise; they then take this part of what the projection may cost.
+_VISIBLE, _SECOND_MOMENTS = 0.02, Fraction(1, 2)
+
+#: Candidates for a radius form a geometric grid that ends at the largest norm there can be.
+_CANDIDATES, _RATIO = 100, 1.08
+
+#: A target is never told apart more finely than this share of its half interval.
+_SMALLEST_SPREAD = 1 / 500
+
+
+@dataclass(frozen=True)
+class SmallSpace:
+    """Orthonormal directions in the box's coordinates, the centre in the small space, and the largest norm about it.
+
+    ``learned`` directions come first; the others are random.
+    """
+
+    directions: Floats
+    centre: Floats
+    reach: float
+    learned: int = 0
+
+
+class Questions:
+    """What one fit asks, each part at its share of the budget; receipts are kept in the opening."""
+
+    def __init__(self, opening: Opening, bought: bool) -> None:
+        self.opening, self.session, self.features = opening, opening.session, opening.features
+        declared = None if opening.target is None else opening.domain[opening.target]
+        self.axis = CategoryAxis.of(opening.domain, opening.target or "") if isinstance(declared, Category) else None
+        self.number = (opening.target,) if opening.target is not None and self.axis is None else ()
+        self.weights = {**WEIGHTS, **(_PROJECTION if bought else _CENTRE), **(_TARGET if self.number else {})}
+        self.classes = 1 if self.axis is None else self.axis.cells
+
+    def cost(self, part: str) -> Cost:
+        """What a part may cost."""
+        return self.opening.cost.share(Fraction(self.weights[part], sum(self.weights.values())))
+
+    def answer(self, *questions: Question) -> list[NoisyTotal]:
+        """Noisy totals from one pass."""
+        totals = self.session.answer(questions)
+        self.opening.receipts.extend(total.receipt for total in totals)
+        return totals
+
+    def by_class(self, statistic: Statistic) -> Statistic:
+        """Once per class, where there are classes."""
+        return statistic if self.axis is None else ByClass(statistic, self.axis)
+
+    def counts(self) -> Floats:
+        """Noisy numbers of whole records, per class, at least one each."""
+        asked = self.by_class(Count((*self.features, *self.number)))
+        (total,) = self.answer(Question(asked, self.cost("counts")))
+        counts: Floats = np.maximum(np.array(total.in_units()), 1.0)
+        return counts
+
+    def moments_of(self, of: VectorMap, cost: Cost) -> Statistic:
+        """Second moments with the cheaper weights for the kind of noise."""
+        return SecondMoment(of, frobenius=not cost.is_pure)
+
+    def quantile(self, of: VectorMap, part: str, quantile: Fraction) -> float:
+        """A bought quantile of the norms, as a share of the map's radius."""
+        candidates = tuple(_RATIO ** (place - _CANDIDATES + 1) for place in range(_CANDIDATES))
+        index, receipt = self.session.choose(NormRanks(of, candidates, quantile), self.cost(part))
+        self.opening.receipts.append(receipt)
+        return candidates[index]
+
+    def target(self, count: float, quantile: Fraction) -> tuple[float, float]:
+        """Middle and spread of a numeric target, in halves of its interval."""
+        (total,) = self.answer(Question(Sum(Box(self.number)), self.cost("target")))
+        middle = float(np.clip(total.in_units()[0] / count, -1, 1))
+        share = self.quantile(Ball(self.number, 2.0, (middle,)), "target radius", quantile)
+        return middle, max(2.0 * share, _SMALLEST_SPREAD)
+
+
+def public_space(asked: Questions, counts: Floats, components: int, seed: int) -> SmallSpace:
+    """Random directions, and a bought centre. A box record is about sqrt(components) long after the projection."""
+    directions = random_directions(len(asked.features), components, seed)
+    radius = 1.5 * math.sqrt(components)
+    asked_for = Sum(Projected.of(asked.features, directions, radius))
+    (total,) = asked.answer(Question(asked_for, asked.cost("centre")))
+    centre = radius * in_ball(np.array(total.in_units()) / counts.sum())
+    return SmallSpace(directions, centre, 2 * radius)
+
+
+def bought_space(asked: Questions, counts: Floats, components: int, seed: int) -> SmallSpace:
+    """Directions in which classes, the target and records differ, then random ones; the centre is of the same sums.
+
+    Records: directions whose variance stands out of the noise.
+    """
+    width, cost = len(asked.features), asked.cost("projection")
+    of = Ball((*asked.features, *asked.number), math.sqrt(width + len(asked.number)))
+    part = cost.share(_SECOND_MOMENTS)
+    moments = asked.moments_of(of, part)
+    scale = asked.session.price([Question(moments, part)])[0].laws[1 if width > 1 else 0].variance ** 0.5 / moments.unit
+    visible = 2 * scale * math.sqrt(width) <= _VISIBLE * counts.sum()
+    sums_cost = cost.share(1 - _SECOND_MOMENTS) if visible else cost
+    questions = [Question(asked.by_class(Sum(of)), sums_cost)]
+    totals = asked.answer(*questions, *([Question(moments, part)] if visible else []))
+    sums = np.array(totals[0].in_units()).reshape(asked.classes, -1)
+    mean = sums.sum(axis=0) / counts.sum()
+    found = [between_classes(counts, sums)] if asked.classes > 1 else []
+    if visible:
+        found.append(above_noise(from_triangle(np.array(totals[1].in_units())), mean, counts.sum(), scale, width))
+    learned = np.hstack(found) if found else np.zeros((width, 0))
+    directions = completed(learned, components, seed)
+    centre = of.radius * in_ball(mean[:width]) @ directions
+    return SmallSpace(directions, centre, 2 * of.radius, min(learned.shape[1], components))
