@@ -11,7 +11,7 @@ PYTEST_ARGS ?=
 BENCH_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench docs format clean java chromium
+.PHONY: help demo test check mutants bench docs format clean java chromium
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +27,9 @@ check: $(VENV)/.dev ## style, types and the laws of the house
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/python -m pytest --quiet tests/test_architecture.py
+
+mutants: $(VENV)/.dev ## plant bugs that give people away in the real code; each must be caught
+	$(BIN)/python -m pytest --numprocesses=$(TEST_PROCESSES) tests/test_mutants.py
 
 bench: $(VENV)/.dev ## measure time and memory; results go to benchmarks/results/
 	$(BIN)/python benchmarks/run.py $(BENCH_ARGS)

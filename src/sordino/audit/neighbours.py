@@ -11,8 +11,9 @@ import numpy as np
 from sordino.domain import Category, CategoryValue, Domain
 from sordino.statistics.statistic import Record
 
-#: Numbers of records around which code is often written differently: empty, single, small, a block, a round number.
-SIZES = (1, 2, 10, 64, 100, 1000)
+#: Numbers of records around which code is often written differently: empty, single, small, a block, a round number;
+#: "fewer than ten" and "at most ten" change their mind at different pairs.
+SIZES = (1, 2, 3, 10, 11, 64, 65, 100, 101, 1000, 1001)
 
 
 @dataclass(frozen=True)

@@ -3,18 +3,22 @@
 Every draw is put through the distribution function of the law it should follow, computed here and not taken from
 the gate; a randomised value in each jump makes the result uniform on [0, 1] if and only if the law is right. A
 chi-square test over cells that are finer in the tails then sees a wrong scale, a wrong family, a shared draw and
-a cut tail alike. Alarm level per test: ``ALARM``; the whole ladder has fewer than a hundred tests.
+a cut tail alike; where nearly all noise is zero, signs are counted too. Noisy choices are compared with their exact
+probabilities. Alarm level per test: ``ALARM``; the whole ladder has fewer than a hundred tests.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from sordino.audit.losses import log_choice
 from sordino.audit.verdict import AuditReport
 from sordino.domain import Domain
 from sordino.errors import ParameterError
@@ -31,6 +35,15 @@ LADDER = (0.2, 0.5, 0.7, 1.5, 2.7, 33.3, 1e4, 1e7, 1e9, 1e13)
 
 #: p-value below which one test complains; a hundred of them complain falsely in 1 of 10,000 audits.
 ALARM = 1e-6
+
+#: Scales of noisy choices that are tried.
+CHOICES = (0.2, 5.0, 1e9)
+
+#: Below this scale a share of the draws that can be counted is zero.
+_SMALL = 3.0
+
+#: Cells in which fewer draws are expected are not counted: the chi-square law would not hold.
+_FEWEST = 25.0
 
 #: Ends of the cells in which uniform values are counted; finer where a cut tail would show.
 _INNER = np.linspace(0.05, 0.95, 19)
@@ -52,7 +65,10 @@ def audit_noise(noise: Noise | None = None, *, draws: int = 4000, random_state: 
             p_value = law_p_value(source.draw([law] * draws), [law] * draws, public)
             if p_value < ALARM:
                 complaints.append(f"{law.name} of scale {scale:g}: its draws do not follow the law (p = {p_value:.1e})")
+    complaints.extend(_mixed_up(source, draws, public))
+    complaints.extend(_wrong_choices(source, draws))
     complaints.extend(_not_independent(source))
+    tests += 2 * len(LADDER) + 2 * len(CHOICES)
     evidence = {"draws": draws, "scales": list(LADDER), "tests": tests, "alarm_level": ALARM,
                 "smallest_visible_factor": smallest_visible_factor(draws)}  # fmt: skip
     return _report("noise", type(source).__name__, complaints, evidence)
@@ -109,8 +125,58 @@ def _report(audit: str, name: str, complaints: list[str], evidence: dict[str, An
     return AuditReport(audit, name, "not violated at this power", sentence, (), evidence)
 
 
+def _mixed_up(source: Noise, draws: int, public: np.random.Generator) -> list[str]:
+    """Coordinates of one release have several laws: each must get its own."""
+    each = max(50, draws // 10)
+    rungs: list[list[Law]] = [[DiscreteLaplace(scale), DiscreteGaussian(scale)] for scale in LADDER]
+    laws = [law for rung in rungs for law in rung] * each
+    drawn, complaints = source.draw(laws), []
+    for law in dict.fromkeys(laws):
+        own = [value for value, other in zip(drawn, laws, strict=True) if other == law]
+        if (p_value := law_p_value(own, [law] * each, public)) < ALARM:
+            complaints.append(f"{law.name} of scale {law.scale:g} among others: not its law (p = {p_value:.1e})")
+    return complaints
+
+
+def _wrong_choices(source: Noise, draws: int) -> list[str]:
+    """Noisy maxima against their exact probabilities: two best candidates, and others two scales below."""
+    from scipy.stats import chi2
+
+    complaints, number = [], max(500, draws // 2)
+    for scale, pure in itertools.product(CHOICES, (True, False)):
+        low = -max(1, round(2 * scale))
+        scores = (low, 0, low, low, 0, low)
+        expected = number * np.exp([log_choice(scores, index, scale, pure) for index in range(len(scores))])
+        counts = np.bincount([source.choose(scores, scale, pure) for _ in range(number)], minlength=len(scores))
+        p_value = float(chi2.sf(((counts - expected) ** 2 / expected).sum(), len(scores) - 1))
+        if p_value < ALARM:
+            kind = "pure" if pure else "concentrated"
+            complaints.append(f"{kind} choices of scale {scale:g} do not have their probabilities (p = {p_value:.1e})")
+    return complaints
+
+
 def law_p_value(drawn: Sequence[int], laws: Sequence[Law], generator: np.random.Generator) -> float:
-    """Chi-square p-value of draws against their laws, by the randomised distribution function."""
+    """Chi-square p-value of draws against their laws: of their spread, and of the signs of small ones."""
+    return min(1.0, 2 * min(_spread_p_value(drawn, laws, generator), _sign_p_value(drawn, laws)))
+
+
+def _sign_p_value(drawn: Sequence[int], laws: Sequence[Law]) -> float:
+    """Negative, zero, positive: where nearly all noise is zero, whether the rest of it is there at all."""
+    from scipy.stats import chi2
+
+    small = [law.scale < _SMALL and not isinstance(law, NoNoise) for law in laws]
+    signs = np.sign([value for value, chosen in zip(drawn, small, strict=True) if chosen])
+    counts, expected = np.array([(signs == sign).sum() for sign in (-1, 0, 1)]), np.zeros(3)
+    for law, times in Counter(law for law, chosen in zip(laws, small, strict=True) if chosen).items():
+        below = float(distribution(np.array([-1.0]), law)[0])
+        expected += times * np.array([below, 1 - 2 * below, below])
+    if expected.min() < _FEWEST:
+        return 1.0
+    return float(chi2.sf(((counts - expected) ** 2 / expected).sum(), 2))
+
+
+def _spread_p_value(drawn: Sequence[int], laws: Sequence[Law], generator: np.random.Generator) -> float:
+    """By the randomised distribution function, which is uniform whatever the law."""
     from scipy.stats import chi2
 
     values = np.array(drawn, dtype=float)

@@ -12,6 +12,7 @@ import io
 import logging
 import types
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -84,16 +85,17 @@ def audit_replay(
     'not violated at this power'
     """
     complaints: list[str] = []
-    looked, releases = 0, 0
+    looked, releases, errors = 0, 0, Counter[str]()
     for pair in pairs(domain, witnesses, sizes):
         for label, script in SCRIPTS.items():
             looked += 1
-            found, count = replay_pair(subject, pair, script, claim)
-            releases += count
+            found, first = replay_pair(subject, pair, script, claim)
+            releases += len(first.releases)
+            errors.update(filter(None, [first.error]))
             complaints.extend(f"{pair.label}, {label}: {complaint}" for complaint in found)
         if len(complaints) >= _ENOUGH:
             break
-    evidence = {"pairs": looked, "releases": releases, "complaints_found": len(complaints)}
+    evidence = {"pairs": looked, "releases": releases, "complaints_found": len(complaints), "errors": dict(errors)}
     if not releases:
         return AuditReport("replay", name, "not tested", "The subject released nothing.", (), evidence)
     if complaints:
@@ -106,8 +108,8 @@ def audit_replay(
     return AuditReport("replay", name, "not violated at this power", sentence, (), evidence)
 
 
-def replay_pair(subject: Subject, pair: Pair, script: Script, claim: Cost | None) -> tuple[list[str], int]:
-    """Complaints about one pair of tables under one script, and how many releases were seen."""
+def replay_pair(subject: Subject, pair: Pair, script: Script, claim: Cost | None) -> tuple[list[str], Run]:
+    """Complaints about one pair of tables under one script, and what was seen on the first table."""
     first = rehearse(subject, pair.first, pair.domain, script)
     recorded = [release.handed_out for release in first.releases]
     second = rehearse(subject, pair.second, pair.domain, _again(recorded))
@@ -118,7 +120,7 @@ def replay_pair(subject: Subject, pair: Pair, script: Script, claim: Cost | None
         *_different_words(first, second),
         *differences(first.result, second.result, "result"),
     ]
-    return complaints, len(first.releases)
+    return complaints, first
 
 
 def rehearse(subject: Subject, records: Sequence[Record], domain: Domain, script: Script) -> Run:

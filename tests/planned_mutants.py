@@ -1,0 +1,461 @@
+"""The planned set: bugs that the layers were built for, in the order in which a table goes through the gate.
+
+Their score is 100 % by construction and says little; what is worth quoting is the share that is caught of a set
+written by somebody who has not looked at the layers.
+"""
+
+from __future__ import annotations
+
+from mutants import Mutant
+
+
+def _bug(name: str, layer: str, module: str, *texts: str) -> Mutant:
+    """A bug in one module: old and new texts in turn."""
+    return Mutant(name, layer, tuple((module, old, new) for old, new in zip(texts[::2], texts[1::2], strict=True)))
+
+
+# --- the noise ---------------------------------------------------------------------------------------------------
+
+_SAMPLER = "drawn: list[int] = _sampler(type(law), law.scale)([0] * count)"
+_TOP = "_LARGEST_DRAW = 2**63 - 1\n"
+
+
+def _drawn(name: str, text: str, top: str = "") -> Mutant:
+    """A fault of the secure sampler."""
+    more = (_TOP, _TOP + top) if top else ()
+    return _bug(name, "N", "privacy.noise", _SAMPLER, text, *more)
+
+
+_LINE = "\n        "
+NOISE = (
+    _drawn("half of the noise", _SAMPLER.replace("law.scale", "law.scale / 2")),
+    _drawn("a fifth less noise", _SAMPLER.replace("law.scale", "law.scale * 0.8")),
+    _drawn("a variance passed as a scale", _SAMPLER.replace("law.scale", "math.sqrt(law.scale)")),
+    _drawn("a scale that is cut to a whole number", _SAMPLER.replace("law.scale", "max(0.2, float(int(law.scale)))")),
+    _drawn(
+        "noise that is used again",
+        "drawn: list[int] = _USED.setdefault((law, count), _sampler(type(law), law.scale)([0] * count))",
+        "_USED: dict[object, list[int]] = {}\n",
+    ),
+    _drawn("one draw for all coordinates", _SAMPLER.replace("([0] * count)", "([0]) * count")),
+    _drawn(
+        "coordinates that mirror each other",
+        f"drawn: list[int] = _sampler(type(law), law.scale)([0] * (count - count // 2)){_LINE}"
+        "drawn += [-each for each in drawn[: count // 2]]",
+    ),
+    _drawn("a fixed seed", "drawn: list[int] = SeededNoise(0).draw_many(law, count).tolist()"),
+    _drawn(
+        "a generator that starts again after some releases",
+        f"_COUNTS.append(count){_LINE}drawn: list[int] = SeededNoise(len(_COUNTS) % 40).draw_many(law, count).tolist()",
+        "_COUNTS: list[int] = []\n",
+    ),
+    _drawn(
+        "a draw that listens to the global seed", "drawn = np.rint(np.random.laplace(0, law.scale, count)).tolist()"
+    ),
+    _drawn(
+        "tails that are cut",
+        f"{_SAMPLER}{_LINE}reach = math.ceil(3 * law.scale){_LINE}"
+        "drawn = [min(reach, max(-reach, value)) for value in drawn]",
+    ),
+    _drawn("noise to one side", f"{_SAMPLER}{_LINE}drawn = [abs(value) for value in drawn]"),
+    _drawn("no noise where 32 bits overflow", f"{_SAMPLER}{_LINE}drawn = drawn if law.scale < 2**31 else [0] * count"),
+    _drawn("no noise at a small scale", f"{_SAMPLER}{_LINE}drawn = drawn if law.scale > 0.25 else [0] * count"),
+    _drawn("no noise in a single coordinate", f"{_SAMPLER}{_LINE}drawn = drawn if count > 1 else [0]"),
+    _bug(
+        "Gaussian noise where Laplace is declared",
+        "N",
+        "privacy.noise",
+        "if law is DiscreteLaplace:",
+        "if law is None:",
+    ),
+    _bug(
+        "the noise of one law for coordinates of another",
+        "N",
+        "privacy.noise",
+        "for law in set(laws):\n            places = [place for place, each in enumerate(laws) if each == law]\n"
+        "            for place, drawn in zip(places, self._draw_alike",
+        "for law in sorted(set(laws), key=lambda each: each.scale)[:1]:\n            places = list(range(len(laws)))\n"
+        "            for place, drawn in zip(places, self._draw_alike",
+    ),
+    _bug(
+        "a choice with half of its noise",
+        "N",
+        "privacy.noise",
+        "int(_noisy_maximum(scale, pure)",
+        "int(_noisy_maximum(scale / 2, pure)",
+    ),
+    _bug(
+        "a choice without noise at a small scale",
+        "C",
+        "privacy.noise",
+        "if scale == 0:\n            return int(np.argmax(exact_scores))",
+        "if scale < 1:\n            return int(np.argmax(exact_scores))",
+    ),
+    _bug(
+        "Gumbel noise where a pure choice is declared",
+        "N",
+        "privacy.noise",
+        "max_divergence() if pure else zero_concentrated_divergence()",
+        "zero_concentrated_divergence()",
+    ),
+)
+
+# --- the gate ----------------------------------------------------------------------------------------------------
+
+_NOISY = "value + drawn for value, drawn in zip"
+_RECEIPT = "receipt=self._receipt(each.statistic, each.charge(entry)),"
+_ANSWER = "        prices = self.price(questions)\n        entries = self._charge(prices)\n        totals ="
+_PASSED = "            return [total.exact_values for total in accumulation.totals()]\n"
+
+
+def _released(name: str, text: str, layer: str = "R") -> Mutant:
+    """A fault where a total and its noise meet."""
+    return _bug(name, layer, "privacy.session", _NOISY, f"{text} for value, drawn in zip")
+
+
+GATE = (
+    _released("noise in occupied cells only", "(value + drawn if value else 0)"),
+    _released("half of the noise after it was drawn", "value + drawn // 2"),
+    _released("a raw number in a rare branch", "max(value + drawn, value - 10**8)"),
+    _released("a raw number where the noise is large", "(value + drawn if drawn < 10**8 else value)"),
+    _released("a release that is no integer", "value + drawn + 0.5", "I"),
+    _bug(
+        "an exact total in the receipt", "R", "privacy.session",
+        _RECEIPT, _RECEIPT.replace(")),", ")).with_caveat(f'of {sum(exact_values)}'),"),
+    ),
+    _bug(
+        "the number of rows in the receipt", "R", "privacy.session",
+        "self._require_declared_rows(accumulation)\n",
+        "self._require_declared_rows(accumulation)\n            self._source.rows = accumulation.exact_rows\n",
+        'rows = () if self.domain.rows is None else (f"{self.domain.rows} rows",)',
+        'rows = (f"{self._source.rows} rows",)',
+    ),
+    _bug(
+        "rows that are printed", "R", "privacy.session",
+        _PASSED, f"            print(accumulation.exact_rows)\n{_PASSED}",
+    ),
+    _bug(
+        "a warning about small tables", "R", "privacy.session",
+        _PASSED,
+        "            import warnings\n\n            if accumulation.exact_rows < 65:\n"
+        f"                warnings.warn('few rows', stacklevel=2)\n{_PASSED}",
+    ),
+    _bug(
+        "a log of totals", "R", "privacy.session",
+        _PASSED, f"            __import__('logging').getLogger('gate').debug('%s', accumulation.exact_values())\n{_PASSED}",
+    ),
+    _bug(
+        "an error about small tables", "R", "privacy.session",
+        _PASSED,
+        f"            if accumulation.exact_rows < 2:\n                raise PassError('table: too few rows.')\n{_PASSED}",
+    ),
+    _bug(
+        "the number of rows in an error", "I", "privacy.session",
+        "and the table has another number. ", "and the table has {accumulation.exact_rows}. ",
+    ),
+    _bug(
+        "a cell in an error", "I", "privacy.session",
+        'failed = f"the pass over the table failed ({type(error).__name__})."',
+        'failed = f"the pass over the table failed ({error})."',
+    ),
+    _bug(
+        "a cell behind an error", "I", "privacy.session",
+        'raise PassError(f"{failed} The charge stands and nothing was released.")',
+        'raise PassError("It failed. The charge stands.") from KeyError(failed)',
+        "failed = f\"the pass over the table failed ({type(error).__name__}).\"",
+        "failed = repr(error)",
+    ),
+    _bug(
+        "one release of several is never charged", "R", "privacy.session",
+        "        entries = self._charge(prices)\n        totals",
+        "        entries = [*self._charge(prices[:1]), *[None] * len(prices[1:])]\n        totals",
+    ),
+    _bug(
+        "one entry of the ledger for several releases", "I", "privacy.session",
+        "return self._ledger.charge([(each.charge().statistic, each.cost, each.charge().to_dict()) for each in prices])",
+        "first = prices[0]\n        return self._ledger.charge("
+        "[(first.charge().statistic, first.cost, first.charge().to_dict())]) * len(prices)",
+    ),
+    _bug(
+        "a choice that is not charged", "R", "privacy.session",
+        "(entry,) = self._charge([priced])", "(entry,) = (None,)",
+    ),
+    _bug(
+        "a charge after the table was read", "I", "privacy.session",
+        _ANSWER, "        prices = self.price(questions)\n        totals =",
+        "self._pass([each.statistic for each in prices])\n",
+        "self._pass([each.statistic for each in prices])\n        entries = self._charge(prices)\n",
+    ),
+    _bug(
+        "an answer without a ledger's refusal", "I", "privacy.session",
+        _ANSWER,
+        "        prices = self.price(questions)\n        try:\n            entries = self._charge(prices)\n"
+        "        except BudgetError:\n            entries = [None] * len(prices)\n        totals =",
+    ),
+    _bug(
+        "prices for the other relation of neighbours", "R", "privacy.session",
+        "price(question, self.domain.neighbours)", 'price(question, "add-remove")',
+    ),
+    _bug(
+        "a choice for the other relation of neighbours", "R", "privacy.session",
+        "price_choice(scores, cost, self.domain.neighbours)", 'price_choice(scores, cost, "add-remove")',
+    ),
+    _bug(
+        "a declared number of rows that is not checked", "I", "privacy.session",
+        "if self.domain.rows is not None and accumulation.exact_rows != self.domain.rows:",
+        "if self.domain.rows is not None and accumulation.exact_rows > 10 * self.domain.rows:",
+    ),
+    _bug(
+        "seeded noise in a session that was not asked for it", "I", "privacy.session",
+        "session = cls(source, domain, ledger, SecureNoise())", "session = cls(source, domain, ledger, SeededNoise(1))",
+    ),
+    _bug(
+        "seeded noise that is called private", "I", "privacy.session",
+        '("seeded noise: not private", *caveats), False', '("seeded noise: not private", *caveats), True',
+    ),
+    _bug(
+        "seeded noise on a ledger on disk", "I", "privacy.session",
+        "if self._ledger is not None and self._ledger.on_disk:", "if self._ledger is not None and self._ledger.on_disk < 0:",
+    ),
+    _bug(
+        "an answer without noise that was not asked for by a seed", "I", "privacy.session",
+        "and (self._noise.secure or self._ledger is not None)", "and self._ledger is not None",
+    ),
+    _bug(
+        "a table whose ledger was bound to another", "I", "privacy.session",
+        "ledger.bind(source.name, domain.neighbours)", 'ledger.bind("table", domain.neighbours)',
+    ),
+    _bug("a session that shows its table", "I", "privacy.session",
+         'return f"Session({self.name!r}, {len(self.domain.columns)} columns, neighbours {self.domain.neighbours!r})"',
+         'return f"Session({vars(self._source)}, {self.domain.neighbours!r})"'),
+)  # fmt: skip
+
+# --- the price ---------------------------------------------------------------------------------------------------
+
+PRICE = (
+    _bug(
+        "shares of a budget that add up to more", "R", "privacy.price",
+        "steps[0] += int(1 / SHARE_STEP) - sum(steps)", "steps[0] += 1 + int(1 / SHARE_STEP) - sum(steps)",
+    ),
+    _bug("a scale that is rounded down", "R", "privacy.price",
+         "DiscreteLaplace(up_to_float(sensitivity.l1 / cost.epsilon))",
+         "DiscreteLaplace(max(0.01, float(math.floor(sensitivity.l1 / cost.epsilon))))"),
+    _bug("a scale below the exact fraction by one float", "R", "privacy.price",
+         "while math.isfinite(root) and Fraction(root) ** 2 < value:", "while False:"),
+    _bug("half of the variance for a cost in rho", "R", "privacy.price",
+         "variance = sensitivity.l2_squared / (2 * cost.rho)", "variance = sensitivity.l2_squared / (4 * cost.rho)"),
+    _bug("the L2 sensitivity for Laplace noise", "R", "privacy.price",
+         "up_to_float(sensitivity.l1 / cost.epsilon)",
+         "up_to_float(Fraction(math.isqrt(sensitivity.l2_squared)) / cost.epsilon)"),
+    _bug("weights that count twice", "R", "privacy.price",
+         "_root_up(variance / weight)", "_root_up(variance / weight**2)"),
+    _bug("a coarser grid whose noise is that of one coarser still", "R", "privacy.price",
+         "sensitivity = statistic.sensitivity(neighbours)\n        _refuse",
+         "sensitivity = (statistic.coarser() or statistic).sensitivity(neighbours)\n        _refuse"),
+    _bug("a scale that is cut at its largest", "R", "privacy.price",
+         "laws = _laws(statistic, sensitivity, question.cost)",
+         "laws = tuple(type(law)(min(law.scale, 1e12)) for law in _laws(statistic, sensitivity, question.cost))"),
+    _bug("a choice with the noise for one side", "R", "privacy.price",
+         "up_to_float(2 * moves / cost.epsilon)", "up_to_float(moves / cost.epsilon)"),
+    _bug("less noise for a large epsilon", "R", "privacy.price",
+         "return (DiscreteLaplace(up_to_float(sensitivity.l1 / cost.epsilon)),) * statistic.size",
+         "return (DiscreteLaplace(up_to_float(sensitivity.l1 / cost.epsilon / (1 + (cost.epsilon > 20)))),) "
+         "* statistic.size"),
+)  # fmt: skip
+
+# --- statistics --------------------------------------------------------------------------------------------------
+
+STATISTICS = (
+    _bug("L2 for L1 in a ball", "S", "statistics.sums",
+         "Sensitivity(math.isqrt(dimension * reach * reach), reach * reach)", "Sensitivity(reach, reach * reach)"),
+    _bug("one substitution counted as one change", "S", "statistics.sums",
+         'moves = 1 if neighbours == "add-remove" else 2\n        reach, dimension', "moves = 1\n        reach, dimension"),
+    _bug("a triangle without its diagonal", "S", "statistics.moments",
+         "return pairs * unit, (dimension**2 if frobenius else pairs) * unit**2",
+         "return max(1, pairs - dimension) * unit, (dimension**2 if frobenius else pairs) * unit**2"),
+    _bug("the published sensitivity of a triangle, two roots of p", "S", "statistics.moments",
+         "quadrupled = (dimension + 2) ** 2 + dimension**2 - dimension % 2", "quadrupled = 16 * dimension"),
+    _bug("squared L2 of a triangle as if no sign could flip", "S", "statistics.moments",
+         "squared = dimension**2 - odd", "squared = pairs"),
+    _bug("both triangles released, one paid", "S", "statistics.moments",
+         "return triangle(len(self.of.columns))", "return len(self.of.columns) ** 2",
+         "rows, columns = np.triu_indices(len(self.of.columns))\n        return vectors",
+         "rows, columns = np.indices((len(self.of.columns),) * 2).reshape(2, -1)\n        return vectors",
+         "gram[np.triu_indices(len(self.of.columns))].astype(np.int64)", "gram.ravel().astype(np.int64)"),
+    _bug("products in 32 bits", "S", "statistics.moments",
+         "gram = vectors.T @ vectors", "gram = (vectors.T.astype(np.float32) @ vectors.astype(np.float32))"),
+    _bug("features forgotten", "S", "statistics.histograms",
+         "return Sensitivity(len(self.tables), len(self.tables))", "return Sensitivity(1, 1)"),
+    _bug("two cells of a histogram counted as one", "S", "statistics.histograms",
+         "moves = sum(min(2, cells) for cells in self.table_sizes)", "moves = len(self.tables)"),
+    _bug("columns forgotten in a split of units", "S", "statistics.unit_split",
+         'moves = len(self.columns) * (1 if neighbours == "add-remove" else 2)',
+         'moves = 1 if neighbours == "add-remove" else 2'),
+    _bug("a middle part that is counted twice", "S", "statistics.unit_split",
+         "(low * low, 2 * low * high, high * high)", "(low * low, 4 * low * high, high * high)"),
+    _bug("another class forgotten", "S", "statistics.by_class",
+         "return Sensitivity(max(same.l1, moved.l1), max(same.l2_squared, moved.l2_squared))", "return same"),
+    _bug("a substitution that may leave a class empty forgotten", "S", "statistics.by_class",
+         "return Sensitivity(max(same.l1, one.l1), max(same.l2_squared, one.l2_squared))", "return same"),
+    _bug("records without a class in the last one", "S", "statistics.by_class",
+         "placed = np.flatnonzero(codes >= 0)", "placed = np.arange(len(codes))"),
+    _bug("small classes dropped", "S", "statistics.by_class",
+         "self.inner.block_total(ChosenRows(batch, np.flatnonzero(codes == code)))",
+         "self.inner.block_total(ChosenRows(batch, np.flatnonzero((codes == code) & ((codes == code).sum() > 4))))"),
+    _bug("a list of classes read from the rows", "S", "statistics.histograms",
+         "return batch.codes(self.column)",
+         "found = batch.codes(self.column)\n        return np.searchsorted(np.unique(found[found >= 0]), found) - (found < 0)"),
+    _bug("distances from guesses move by one in either relation", "S", "statistics.misfits",
+         'move = 1 if neighbours == "add-remove" else 2', "move = 1"),
+    _bug("an amount from end to end counted as its larger end", "S", "statistics.amounts",
+         "return max(alone, high - low) if self.gaps[position] else high - low", "return alone"),
+    _bug("the covariance as if the mean stayed", "S", "statistics.direct",
+         "entry = (self.rows - 1) * (2 * self.steps) ** 2", "entry = (self.rows - 1) * 2 * self.steps**2"),
+    _bug("the median of an odd number as of an even one", "S", "statistics.direct",
+         "moves = 2 * self.steps * (2 if self.rows % 2 else 1)", "moves = 2 * self.steps"),
+    _bug("scores of a quantile that move by one", "R", "statistics.ranks",
+         'return max(part, whole - part) if neighbours == "add-remove" else whole', "return 1"),
+    _bug("a count whose missing cells do not count", "S", "statistics.count",
+         'moves = 1 if neighbours == "add-remove" or self.columns else 0', 'moves = 1 if neighbours == "add-remove" else 0'),
+    _bug("a ball that is not checked after rounding", "S", "statistics.vectors",
+         "reach = self.steps - math.ceil(math.sqrt(len(self.columns)) / 2)", "reach = self.steps",
+         "return inside(vectors, self.steps), whole", "return vectors, whole"),
+    _bug("a ball that the longest record of the batch decides", "S", "statistics.vectors",
+         "np.maximum(norms, self.radius * GRID_STEPS)",
+         "np.maximum(norms, min(self.radius, norms.max(initial=0) / GRID_STEPS + 1e-9) * GRID_STEPS)"),
+    _bug("a centre taken from the rows", "S", "statistics.vectors",
+         "norms = np.sqrt(_squared_norms(placed))\n",
+         "placed = placed - np.rint(placed.mean(axis=0)) if len(placed) else placed\n"
+         "        norms = np.sqrt(_squared_norms(placed))\n"),
+    _bug("scores that are not pulled into their ball", "S", "statistics.scores",
+         "np.maximum(norms, self.radius * _SCORE_STEPS)", "np.maximum(norms * 0, self.radius * _SCORE_STEPS)",
+         "return inside(vectors, self.steps), None", "return vectors, None"),
+)  # fmt: skip
+
+# --- records, blocks and sums ------------------------------------------------------------------------------------
+
+_CLIP = "        np.clip(grid, -steps, steps, out=grid)\n"
+
+RECORDS = (
+    _bug("values that are not clipped", "S", "table.clipping", _CLIP, ""),
+    _bug("a clip a little beyond the bounds", "S", "table.clipping",
+         _CLIP, "        np.clip(grid, -steps - 1, steps + 1, out=grid)\n"),
+    _bug("numbers that are not clipped", "S", "table.clipping",
+         "return np.clip(values, declared.low, declared.high)", "return values"),
+    _bug("bounds taken from the rows", "S", "table.clipping",
+         "return np.clip(values, declared.low, declared.high)",
+         "return np.clip(values, np.nanmin(values, initial=declared.high), np.nanmax(values, initial=declared.low)) "
+         "* 1.0 if len(values) < 9 else values - np.nanmin(values) + declared.low"),
+    _bug("missing cells that stay", "S", "table.clipping",
+         "        grid[~whole] = 0.0\n        return grid, whole\n\n\nclass",
+         "        return np.nan_to_num(grid, nan=2.0 * steps), whole\n\n\nclass"),
+    _bug("missing cells filled with the mean of the others", "S", "table.clipping",
+         "        grid[~whole] = 0.0\n        return grid, whole\n\n\nclass",
+         "        grid[~whole] = np.rint(np.nan_to_num(np.nanmean(grid, axis=0)))\n        return grid, None\n\n\nclass"),
+    _bug("outliers dropped", "S", "table.clipping",
+         "        if not np.isnan(grid.sum()):\n",
+         "        far = np.abs(grid - grid.mean(axis=0)) > 2 * grid.std(axis=0)\n        grid[far] = 0\n"
+         "        if not np.isnan(grid.sum()):\n"),
+    _bug("an incomplete column let through", "I", "table.clipping",
+         'if declared.missing != "drop":', "if not isinstance(declared.missing, str):"),
+    _bug("an unknown label in a complete column let through", "I", "table.clipping",
+         'if declared.missing == "reject":\n        raise _incomplete(name)\n    codes',
+         'if declared.missing == "never":\n        raise _incomplete(name)\n    codes'),
+    _bug("rows capped at a block", "T", "engine.accumulation",
+         "for start in range(0, len(block), self._block_rows):", "for start in range(0, len(block), self._block_rows)[:1]:"),
+    _bug("the last rows of a block dropped", "S", "engine.accumulation",
+         "for start in range(0, len(block), self._block_rows):",
+         "for start in range(0, max(1, len(block) - 1), self._block_rows):"),
+    _bug("a limb that overflows", "T", "engine.accumulation",
+         "_BLOCKS_PER_LIMB = 512", "_BLOCKS_PER_LIMB = 2048"),
+    _bug("blocks beyond what floats add exactly", "T", "statistics.statistic",
+         "EXACT_LIMIT = 2**53", "EXACT_LIMIT = 2**57"),
+    _bug("parts that are merged without their rows", "T", "engine.accumulation",
+         "        self.exact_rows += exact_rows\n", ""),
+    _bug("a second merge that forgets the first", "T", "engine.accumulation",
+         "for mine, theirs in zip(self.values(), values, strict=True)]", "for mine, theirs in zip(self._low.tolist(), values, strict=True)]"),
+    _bug("a block that no thread takes", "T", "engine.local",
+         "itertools.chain(first, blocks)", "itertools.chain(first[:1], blocks)"),
+    _bug("a total that shows itself", "I", "statistics.statistic",
+         'return f"Total({len(self)} integers, private)"', 'return f"Total({self.exact_values}, private)"'),
+)  # fmt: skip
+
+# --- the ledger --------------------------------------------------------------------------------------------------
+
+_LOCKED = "        with self._lock:\n            state, entries = self._book\n            new, added = change(state)\n"
+
+LEDGER = (
+    _bug("a tolerance", "L", "privacy.ledger",
+         "spent.epsilon + cost.epsilon <= budget.pure", "spent.epsilon + cost.epsilon <= budget.pure + Fraction(1, 10**9)"),
+    _bug("a tolerance in the other lane", "L", "privacy.ledger",
+         "spent.rho + cost.as_rho <= budget.rho", "spent.rho + cost.as_rho <= budget.rho * (1 + Fraction(1, 10**12))"),
+    _bug("a race", "L", "privacy.ledger",
+         _LOCKED, "        if True:\n            state, entries = self._book\n            new, added = change(state)\n"),
+    _bug("a race between processes", "L", "privacy.ledger_file",
+         'connection.execute("BEGIN IMMEDIATE" if writing else "BEGIN")', 'connection.execute("BEGIN")'),
+    _bug("a charge that is taken back when its process ends", "L", "privacy.ledger_file",
+         '        connection.execute("COMMIT")\n',
+         '        connection.execute("ROLLBACK" if writing and os.getpid() != _BORN else "COMMIT")\n',
+         "FORMAT = 1\n", "FORMAT = 1\n_BORN = os.getpid()\n"),
+    _bug("charges of one name that overwrite each other", "L", "privacy.ledger",
+         "        found = placed(state.budget, state.spent, cost)\n",
+         "        if what in _NAMES:\n            continue\n        _NAMES.add(what)\n"
+         "        found = placed(state.budget, state.spent, cost)\n",
+         "MOST_BITS = 8192\n", "MOST_BITS = 8192\n_NAMES: set[str] = set()\n"),
+    _bug("costs that are not above zero", "L", "privacy.ledger",
+         "or min(amounts) != 0 or max(amounts) <= 0:", "or min(amounts) > 0:"),
+    _bug("a release without noise that is free", "L", "privacy.ledger",
+         "if not isinstance(cost, Cost) or cost.infinite:", "if not isinstance(cost, Cost):",
+         "or min(amounts) != 0 or max(amounts) <= 0:", "or min(amounts) != 0 or (max(amounts) <= 0 and not cost.infinite):"),
+    _bug("the first part of a refused batch is booked", "L", "privacy.ledger",
+         "        if found is None:\n            _refuse(", "        if found is None and entries:\n            break\n"
+         "        if found is None:\n            _refuse("),
+    _bug("a copy with a budget of its own", "L", "privacy.ledger",
+         "    def __deepcopy__(self, memo: object) -> Ledger:\n        return self\n",
+         "    def __deepcopy__(self, memo: object) -> Ledger:\n        return Ledger(self.epsilon, self.delta)\n"),
+    _bug("a fork with a budget of its own", "L", "privacy.ledger",
+         "if os.getpid() != self._process:", "if os.getpid() < 0:"),
+    _bug("a refund", "L", "privacy.ledger",
+         "    def verify(self) -> list[str]:\n",
+         "    def refund(self) -> None:\n        self._store.update(lambda state: (replace(state, spent=Spent()), ()))\n\n"
+         "    def verify(self) -> list[str]:\n"),
+    _bug("a ledger for two tables", "L", "privacy.ledger",
+         "if (name or bound.name, neighbours or bound.neighbours) != (bound.name, bound.neighbours):", "if False:"),
+    _bug("a pure release at half its rho", "L", "cost",
+         "return self.epsilon * self.epsilon / 2 + self.rho", "return self.epsilon * self.epsilon / 4 + self.rho"),
+    _bug("a rho that is rounded up", "L", "cost",
+         "low, high = (middle, high) if _log_delta(middle, target) <= goal else (low, middle)\n    rounded",
+         "low, high = (middle, high) if _log_delta(middle, target) <= goal + 0.01 else (low, middle)\n    rounded"),
+    _bug("an audit of the ledger that finds nothing", "L", "privacy.ledger",
+         "return problems + problems_of(state, entries)", "return problems"),
+    _bug("a changed file that takes a charge", "L", "privacy.ledger_file",
+         "if seal != state.seal or (last, _digest_at(connection, last, state)) != (state.entries, state.digest):",
+         "if state.entries < 0:"),
+    _bug("an old copy of the file that is taken", "L", "privacy.ledger_file",
+         "if self.seen is not None and _digest_at(connection, self.seen[0], state) != self.seen[1]:", "if False:"),
+)  # fmt: skip
+
+# --- the laws of the house ---------------------------------------------------------------------------------------
+
+_IMPORT = "from __future__ import annotations\n"
+
+
+def _written(name: str, module: str, text: str) -> Mutant:
+    """A line that breaks a law, among the imports of a module."""
+    return _bug(name, "A", module, _IMPORT, f"{_IMPORT}\n{text}\n")
+
+
+HOUSE = (
+    _written("noise of numpy in a query", "queries.mean", "import numpy as np\nNOISE = np.random.laplace(0, 1)"),
+    _written("a model that looks into the table", "models.estimator", "from sordino.table.source import Source"),
+    _written("a query that draws its noise", "queries.count", "from sordino.privacy.noise import SecureNoise"),
+    _written("an engine beside the gate", "queries.sums", "from sordino.engine.local import accumulate"),
+    _written("a model that watches a rehearsal", "models.classifier", "import sordino.privacy.rehearsal"),
+    _written("a statistic that knows the ledger", "statistics.count", "from sordino.privacy.ledger import Ledger"),
+    _bug("a memory of rows", "A", "table.clipping",
+         "def _encoded(name", "@lru_cache(maxsize=None)\ndef _encoded(name"),
+    _bug("a private name read from outside", "A", "queries.query",
+         "prices = session.price(self.questions(session, cost))", "prices = session._pass([])"),
+)  # fmt: skip
+
+PLANNED: tuple[Mutant, ...] = (*NOISE, *GATE, *PRICE, *STATISTICS, *RECORDS, *LEDGER, *HOUSE)
