@@ -18,7 +18,17 @@ import numpy as np
 import pytest
 
 from sordino import Domain, SordinoError, open_table
-from sordino.datasets import adult, breast_cancer_wisconsin, folder, mnist, nursery
+from sordino.datasets import (
+    adult,
+    blog_feedback,
+    breast_cancer_wisconsin,
+    folder,
+    gfe,
+    mnist,
+    nursery,
+    realdisp,
+    twitter,
+)
 from sordino.datasets.folder import PublishedFile, read_published
 
 CONTENT = b"usual, proper\n"
@@ -104,6 +114,55 @@ def test_digits_in_another_format_are_refused(tmp_path: Path, content: bytes) ->
         (tmp_path / Path(file.place).name).write_bytes(content)
     with pytest.raises(SordinoError, match="idx format"):
         mnist.load_mnist(folder=tmp_path)
+
+
+def test_blog_feedback_has_the_published_rows() -> None:
+    posts, comments = blog_feedback.load_blog_feedback()
+    assert posts.shape == (52_397, 280)
+    assert (comments == 0).mean() == pytest.approx(0.64, abs=0.005)
+    assert len(blog_feedback.load_blog_feedback("test")[1]) == 7_624
+
+
+def test_a_recording_of_faces_has_the_published_frames() -> None:
+    frames = gfe.load_gfe(recordings=("a_affirmative", "a_relative"))
+    assert frames.points.shape == (1062 + 1010, 300)
+    assert [int(frames.targets[frames.recordings == name].sum()) for name in ("a_affirmative", "a_relative")] == [
+        414,
+        256,
+    ]
+    lows, highs = (np.array([getattr(each, end) for each in gfe.COLUMNS.values()]) for end in ("low", "high"))
+    assert (frames.points >= lows).all()
+    assert (frames.points <= highs).all()
+    assert len(gfe.RECORDINGS) == 18
+
+
+def test_a_recovered_recording_gives_way_to_the_published_one(tmp_path: Path) -> None:
+    names = " ".join(map(str, range(301)))
+    (tmp_path / "a_relative_datapoints.txt").write_text(f"{names}\n" + " ".join(["1"] * 301) + "\n")
+    (tmp_path / "a_relative_targets.txt").write_text("1\n")
+    assert gfe.load_gfe(tmp_path, ("a_relative",)).targets.tolist() == [1]
+    (tmp_path / "a_relative_targets.txt").write_text("1\n0\n")
+    with pytest.raises(SordinoError, match="a target per frame"):
+        gfe.load_gfe(tmp_path, ("a_relative",))
+
+
+def test_files_that_we_never_had_are_read_from_a_folder_alone(tmp_path: Path, publisher: Publisher) -> None:
+    for load in (twitter.load_twitter, realdisp.load_realdisp):
+        with pytest.raises(SordinoError, match="is not downloaded"):
+            load()
+    (tmp_path / "Twitter.data").write_text(",".join(["2"] * 77 + ["5.5"]) + "\n")
+    topics, buzz = twitter.load_twitter(tmp_path)
+    assert topics.shape == (1, 77)
+    assert buzz.tolist() == [5.5]
+    for file in realdisp.FILES:
+        rows = [[0, 0, *[3] * 117, exercise] for exercise in (0, 1, 9, 33)]
+        (tmp_path / Path(file.place).name).write_text("\n".join("\t".join(map(str, row)) for row in rows))
+    readings, displaced = realdisp.load_realdisp(tmp_path)
+    assert readings.shape == (3 * 17, 117)
+    assert displaced.tolist() == [1, 0, 1] * 17
+    (tmp_path / "Twitter.data").write_text("1,2,three\n")
+    with pytest.raises(SordinoError, match="lines of 78 numbers"):
+        twitter.load_twitter(tmp_path)
 
 
 LOADED: dict[Any, Any] = {
@@ -245,6 +304,7 @@ PUBLISHED = [
     breast_cancer_wisconsin.FILE,
     *mnist.FILES["train"],
     *mnist.FILES["test"],
+    *blog_feedback.FILES["train"],
 ]
 
 

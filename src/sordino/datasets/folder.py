@@ -34,7 +34,8 @@ class PublishedFile:
     """A file of a public data set: its place in a folder, its publisher's address, and the digest of its content.
 
     ``member`` names the file inside the archive at ``url``, where the publisher gives a zip archive; a ``url`` that
-    ends in ``.gz`` is unpacked. ``sha256`` is that of the content, unpacked.
+    ends in ``.gz`` is unpacked; a file without a ``url`` is read from a folder alone. ``sha256`` is that of the
+    content, unpacked.
     """
 
     place: str
@@ -65,6 +66,11 @@ def cache_folder() -> Path:
 
 def download(file: PublishedFile) -> bytes:
     """The content as its publisher gives it today; refused when its digest is not the published one."""
+    if not file.url:
+        raise TableError(
+            f"datasets: {file.place!r} is not downloaded, for what it should hold is not known here. Put it into a "
+            f"folder, and name the folder with folder= or {VARIABLE}."
+        )
     problem = ""
     try:
         with urlopen(file.url, timeout=PATIENCE) as answer:
