@@ -63,6 +63,8 @@ RUNS_AN_ENGINE = {"audit.laws": "adds up made-up records, to check a statistic"}
 NAMES_THE_NOISE = {
     "audit.noise": "draws noise to test its law, and releases nothing",
     "audit.losses": "seeds the sampler of the rehearsed runs that it judges",
+    "studies.noisy_folds": "draws seeded noise many times over exact counts of public data, and releases nothing",
+    "studies.shrinkage_risk": "draws seeded noise over made-up and public counts, and releases nothing",
 }
 DRAWS_NOISE = {"privacy.rehearsal": "watches a session on made-up records draw, for the audits"}
 

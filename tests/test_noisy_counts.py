@@ -335,8 +335,8 @@ def test_histograms_of_different_leading_axes_are_refused() -> None:
 
 
 def test_smoothing_is_a_dirichlet_posterior_tied_to_the_noise() -> None:
-    np.testing.assert_allclose(smoothed([10.0, -3.0], DiscreteGaussian(40.0), strength=0.25)[1], 1 + 0.25 * 40 / 2**0.5)
-    np.testing.assert_allclose(smoothed([10.0, -3.0], LAPLACE)[0], 11 + 40, rtol=1e-3)
+    np.testing.assert_allclose(smoothed([10.0, -3.0], GAUSSIAN, strength=0.25)[1], 1 + 0.25 * 40)
+    np.testing.assert_allclose(smoothed([10.0, -3.0], LAPLACE)[0], 11 + 0.5 * 40 * 2**0.5, rtol=1e-3)
 
 
 # --- on real histograms

@@ -32,8 +32,8 @@ _USUAL_BINS = 16
 class NaiveBayes(Classifier):
     """Naive Bayes on categories: class sizes, and the share of each value in each class, all from noisy counts.
 
-    ``estimator`` says how shares are made of noisy counts. ``"smoothed"``, the default, adds one noise scale to every
-    cell and is best on every data set that was tried; ``"consistent"`` first makes the tables agree on the class sizes;
+    ``estimator`` says how shares are made of noisy counts. ``"smoothed"``, the default, adds half a standard
+    deviation of the noise to every cell; ``"consistent"`` first makes the tables agree on the class sizes;
     ``"clamp"``, ``"james_stein"``, ``"empirical_bayes"``, ``"spike_exponential"`` and ``"npmle"`` are for comparison.
 
     A ``Real`` column is cut at public edges: ``bins`` is a number of equal cells between the bounds, or a list of

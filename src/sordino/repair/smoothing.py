@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from sordino.errors import ParameterError
 from sordino.release import Law
 from sordino.repair.clamping import clamp
-from sordino.repair.noisy_counts import Floats, checked_counts, spread
+from sordino.repair.noisy_counts import Floats, checked_counts
 
 
-def smoothed(counts: Any, law: Law, strength: float = 1.0) -> Floats:
-    """Clamp, then add one and ``strength`` times the spread of the noise to every cell.
+def smoothed(counts: Any, law: Law, strength: float = 0.5) -> Floats:
+    """Clamp, then add one and ``strength`` times the standard deviation of the noise to every cell.
 
     Normalised, this is the mean of a Dirichlet posterior: one pseudo-count is Laplace's rule for the rows that were
     not drawn, the rest is for the noise. Without noise it is Laplace's rule alone.
@@ -21,4 +22,4 @@ def smoothed(counts: Any, law: Law, strength: float = 1.0) -> Floats:
     """
     if not strength >= 0:
         raise ParameterError(f"smoothed: strength must not be negative. Got {strength}.")
-    return clamp(checked_counts("smoothed", counts)) + (1.0 + strength * spread(law))
+    return clamp(checked_counts("smoothed", counts)) + (1.0 + strength * math.sqrt(law.variance))

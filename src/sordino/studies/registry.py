@@ -14,7 +14,9 @@ from sordino.report.report import report_html
 from sordino.studies.study import Study, StudyResult, prepare_folder, studies_page, write_contents, write_files
 
 #: Name, and the module that runs it; loaded when it is asked for.
-STUDIES: dict[str, str] = {}
+STUDIES: dict[str, str] = {
+    "mothali-classifier": "sordino.studies.mothali_classifier",
+}
 
 
 #: In place of a name: every study, and one page for them together.
