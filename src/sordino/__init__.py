@@ -31,6 +31,9 @@ _HOMES = {
     "audit_replay": "sordino.audit.replay",
     "audit_residuals": "sordino.audit.noise",
     "audit_sensitivity": "sordino.audit.sensitivity",
+    "GaussianBayes": "sordino.models.gaussian_bayes",
+    "PrivateClassifier": "sordino.models.private_classifier",
+    "ThresholdRule": "sordino.models.threshold_rule",
     "load": "sordino.models.saved",
 }
 

@@ -17,16 +17,17 @@ from typing import Any
 import numpy as np
 
 from sordino.cost import Cost
+from sordino.domain import Domain
 from sordino.privacy.price import Question
 from sordino.privacy.session import Session
 from sordino.release import Receipt
 from sordino.repair.shrinkage import towards
 from sordino.statistics.choice import HASH_BITS, Subsample
-from sordino.statistics.norm_ranks import Measure, NormRanks
+from sordino.statistics.norm_ranks import NormRanks
 from sordino.statistics.ranks import Ranks
 from sordino.statistics.statistic import GRID_STEPS
 from sordino.statistics.sums import Sum
-from sordino.statistics.vectors import Ball, Box
+from sordino.statistics.vectors import Ball, Box, placed_rows
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -59,6 +60,20 @@ class Ranges:
         """Vectors in the ball: moved by the centre, pulled into the radius, in units of the radius."""
         return Ball(columns, self.radius, self.centre, steps)
 
+    def placed(self, domain: Domain, rows: Floats) -> Floats:
+        """Test rows in the coordinates of the map; a missing cell lies in the middle of its column's range."""
+        columns = tuple(domain.columns)
+        middles = np.array([domain.real(name).middle for name in columns])
+        widths = np.array([domain.real(name).half_width for name in columns])
+        filled = np.where(np.isnan(rows), middles + widths * np.array(self.centre), rows)
+        return placed_rows(self.of(columns), domain, filled)[0]
+
+    def scales(self, domain: Domain) -> tuple[Floats, Floats]:
+        """Middle, and what one unit of the map is worth, of each column in its own units."""
+        widths = np.array([domain.real(name).half_width for name in domain.columns])
+        middles = np.array([domain.real(name).middle for name in domain.columns])
+        return middles + widths * np.array(self.centre), widths * self.radius
+
 
 def declared_ranges(dimension: int) -> Ranges:
     """The box as it is: the ball around it."""
@@ -68,7 +83,6 @@ def declared_ranges(dimension: int) -> Ranges:
 def bought_ranges(session: Session, columns: tuple[str, ...], cost: Cost, rows: float) -> Ranges:
     """Centre and radius for about ``rows`` records, a released or declared number."""
     dimension, receipts = len(columns), []
-    measure: Measure = "l1" if cost.is_pure else "l2"
 
     def chosen(scores: Ranks, share: str) -> float:
         index, receipt = session.choose(thinned(scores, rows), cost.share(SHARES[share]))
@@ -76,18 +90,15 @@ def bought_ranges(session: Session, columns: tuple[str, ...], cost: Cost, rows: 
         return scores.candidates[index]
 
     def radius_around(centre: Floats, share: str) -> float:
-        ball = Ball(columns, 2 * math.sqrt(dimension), tuple(centre))
-        largest = 1.0 if measure == "l2" else math.sqrt(dimension)
-        found = chosen(NormRanks(ball, tuple(largest * each for each in _FRACTIONS), HELD, measure), share)
-        found *= 2 * math.sqrt(dimension)
-        return found if measure == "l2" else min(found, 1.25 * found / math.sqrt(dimension))
+        largest = 2 * math.sqrt(dimension)  # no record of the box is farther from a centre in it
+        return largest * chosen(NormRanks(Ball(columns, largest, tuple(centre)), _FRACTIONS, HELD), share)
 
     common = chosen(NormRanks(Box(columns), _CENTRES, measure="mean"), "common")
     centre = np.full(dimension, common)
     radius = radius_around(centre, "radius")
     sums = Question(Sum(Ball(columns, radius, tuple(centre))), cost.share(SHARES["centre"]))
     noise = math.sqrt(session.price([sums])[0].laws[0].variance) / sums.statistic.unit * radius / max(rows, 1.0)
-    if noise > 0.6 * radius / math.sqrt(dimension):
+    if noise > 0.3 * radius / math.sqrt(dimension):
         return Ranges(tuple(centre.tolist()), radius, tuple(receipts))
     (total,) = session.answer([sums])
     receipts.append(total.receipt)

@@ -230,17 +230,12 @@ class Discriminant:
         scores: Floats = np.array(self.constant, float) * float(steps) ** 2 + vectors @ (
             np.array(self.linear, float).T * steps
         )
-        if self.quadratic:
-            rows, columns = np.triu_indices(vectors.shape[1])
-            products = np.array(self.quadratic, float).T
-            for start in range(0, len(vectors), _ROWS_AT_ONCE):
-                part = vectors[start : start + _ROWS_AT_ONCE]
-                scores[start : start + _ROWS_AT_ONCE] += (part[:, rows] * part[:, columns]) @ products
+        rows, columns = np.triu_indices(vectors.shape[1])
+        for place, products in enumerate(self.quadratic):
+            form = np.zeros((vectors.shape[1],) * 2)
+            form[rows, columns] = products
+            scores[:, place] += np.einsum("ij,ij->i", vectors @ form, vectors)
         return scores
-
-
-#: Rows whose products of coordinates are held in memory together.
-_ROWS_AT_ONCE = 2048
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,289 @@
+"""Gaussians from noisy sums: which moments the noise allows, what is bought, and what becomes of it.
+
+Everything here is public: released totals, the known variance of their noise, and decisions made from these alone. The
+coordinates are those of a record map in a ball of radius one; the variance of a coordinate is thought to be about 1/d,
+for the radius was bought to hold most records.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from sordino.cost import Cost
+from sordino.errors import ParameterError
+from sordino.models.estimator import Opening
+from sordino.privacy.price import Question
+from sordino.release import NoisyTotal
+from sordino.repair.positive_definite import from_triangle, with_floor
+from sordino.repair.shrinkage import spectral, towards
+from sordino.statistics.by_class import ByClass
+from sordino.statistics.histograms import CategoryAxis
+from sordino.statistics.moments import SecondMoment
+from sordino.statistics.squares import Squares
+from sordino.statistics.statistic import Statistic
+from sordino.statistics.sums import Sum
+from sordino.statistics.vectors import VectorMap
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+#: What is bought about the spread: a matrix per class, one for all, squares per class, or nothing.
+Structure = Literal["full", "pooled", "diagonal", "means"]
+
+Covariance = Literal["auto", "full", "shrunk", "pooled", "diagonal"]
+
+#: The part of what is left that pays for the sums, by structure; the rest pays for the second moments.
+SUMS: dict[Structure, Fraction] = {
+    "full": Fraction(2, 5),
+    "pooled": Fraction(2, 5),
+    "diagonal": Fraction(3, 5),
+    "means": Fraction(1),
+}
+
+#: A structure is bought when its noise, in units of what it measures, is below this.
+LIMITS: dict[Structure, float] = {"full": 1.0, "pooled": 1.5, "diagonal": 0.35}
+
+#: No eigenvalue falls below this part of the usual variance.
+FLOOR = 0.03
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Released moments of the classes, with the variance of the noise in an entry of each.
+
+    ``means`` and ``means_noise`` are shrunk and say how badly each mean is known. ``within`` is C x d x d, 1 x d x d or
+    C x d, as ``structure`` says, not yet repaired, and None when no second moment was bought.
+    """
+
+    structure: Structure
+    counts: Floats
+    means: Floats
+    means_noise: Floats
+    within: Floats | None
+    within_noise: Floats
+
+    @property
+    def priors(self) -> Floats:
+        """Shares of the classes."""
+        shares: Floats = self.counts / self.counts.sum()
+        return shares
+
+    @property
+    def usual_variance(self) -> float:
+        """What the variance of a coordinate is thought to be."""
+        return 1.0 / int(self.means.shape[1])
+
+
+def statistics_of(structure: Structure, of: VectorMap, classes: CategoryAxis, pure: bool) -> list[Statistic]:
+    """The sums by class, and the second moments of a structure."""
+    moments = SecondMoment(of, frobenius=not pure)
+    spreads: dict[Structure, list[Statistic]] = {
+        "full": [ByClass(moments, classes)],
+        "pooled": [moments],
+        "diagonal": [ByClass(Squares(of), classes)],
+        "means": [],
+    }
+    return [ByClass(Sum(of), classes), *spreads[structure]]
+
+
+def questions(structure: Structure, of: VectorMap, classes: CategoryAxis, cost: Cost) -> list[Question]:
+    """What is asked, each with its share of the cost."""
+    first = SUMS[structure]
+    shares = (first, 1 - first)
+    asked = statistics_of(structure, of, classes, cost.is_pure)
+    return [Question(each, cost.share(share)) for each, share in zip(asked, shares, strict=False)]
+
+
+def affordable(opening: Opening, of: VectorMap, classes: CategoryAxis, cost: Cost, counts: Floats) -> Structure:
+    """The richest structure whose noise stays below its limit: by known noise and released counts."""
+    dimension, several = len(of.columns), float(np.sort(counts)[(len(counts) - 1) // 2])
+    many: dict[Structure, tuple[float, float]] = {
+        "full": (several, 2 * math.sqrt(dimension)),
+        "pooled": (float(counts.sum()), 2 * math.sqrt(dimension)),
+        "diagonal": (several, 1.0),
+    }
+    for structure, (records, factor) in many.items():
+        noise = spreads(opening, questions(structure, of, classes, cost)[1:])[0]
+        if factor * noise * dimension / records < LIMITS[structure]:
+            return structure
+    return "means"
+
+
+def spreads(opening: Opening, asked: Sequence[Question]) -> list[float]:
+    """The standard deviation, in units, of the noise in the least noisy entry of each answer."""
+    prices = opening.session.price(asked)
+    return [math.sqrt(min(law.variance for law in set(each.laws))) / each.statistic.unit for each in prices]
+
+
+def bought_moments(
+    opening: Opening, structure: Structure, of: VectorMap, classes: CategoryAxis, cost: Cost, counts: Floats
+) -> Moments:
+    """Pay for the totals of a structure, and make moments of them."""
+    asked = questions(structure, of, classes, cost)
+    totals = opening.session.answer(asked)
+    opening.receipts.extend(total.receipt for total in totals)
+    noises = spreads(opening, asked)
+    means, unsure = _means(totals[0], counts, noises[0])
+    if structure == "means":
+        return Moments(structure, counts, means, unsure, None, np.zeros(1))
+    within, noise = _within(structure, totals[1], counts, means, unsure, noises[1])
+    return Moments(structure, counts, means, unsure, within, noise)
+
+
+def _means(total: NoisyTotal, counts: Floats, noise: float) -> tuple[Floats, Floats]:
+    """Means of the classes, pulled towards each other and their mean towards the middle; the variance that is left.
+
+    A class whose mean is badly known keeps little of its distance from the others: a factor A / (A + v) with A the
+    variance between classes, estimated with weights that trust the well-known ones.
+    """
+    values = np.array(total.in_units()).reshape(len(counts), -1)
+    means, variance = values / counts[:, None], (noise / counts) ** 2
+    shares = counts / counts.sum()
+    grand = towards(shares @ means, 0.0, float(np.sum((shares**2) * variance)))[0]
+    apart = means - shares @ means
+    weights = 1 / (variance + 1 / means.shape[1] / counts) ** 2
+    between = np.sum(weights[:, None] * (apart**2 - variance[:, None])) / (weights.sum() * means.shape[1])
+    kept = max(0.0, float(between)) / (max(0.0, float(between)) + variance + 1e-300)
+    return grand + kept[:, None] * apart, kept * variance
+
+
+def _within(
+    structure: Structure, total: NoisyTotal, counts: Floats, means: Floats, unsure: Floats, noise: float
+) -> tuple[Floats, Floats]:
+    """Second moments less the squared means; the variance of noise and sampling in an entry."""
+    usual = 1 / means.shape[1]
+    values = np.array(total.in_units())
+    if structure == "diagonal":
+        within = values.reshape(len(counts), -1) / counts[:, None] - means**2 + unsure[:, None]
+        return within, (noise / counts) ** 2 + usual**2 / counts
+    products = means[:, :, None] * means[:, None, :]
+    if structure == "full":
+        identity = unsure[:, None, None] * np.eye(means.shape[1])
+        within = from_triangle(values.reshape(len(counts), -1)) / counts[:, None, None] - products + identity
+        return within, (noise / counts) ** 2 + usual**2 / counts
+    shares = counts / counts.sum()
+    within = from_triangle(values) / counts.sum() - np.tensordot(shares, products, 1)
+    within = within + float(shares @ unsure) * np.eye(means.shape[1])
+    return within[None], np.array([(noise / counts.sum()) ** 2 + usual**2 / counts.sum()])
+
+
+# --- from moments to classifiers --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Gaussians:
+    """One Gaussian per class, in the coordinates of a record map: a candidate classifier."""
+
+    name: str
+    priors: Floats
+    means: Floats
+    covariances: Floats
+    tempered: float = 1.0
+
+    def coefficients(self) -> tuple[Floats, Floats, Floats | None]:
+        """Constants, slopes and matrices of the log scores; no matrices when all covariances are one."""
+        precisions: Floats = np.linalg.inv(self.covariances)
+        spreads: Any = np.linalg.slogdet(self.covariances)[1]
+        slopes: Floats = np.einsum("cij,cj->ci", precisions, self.means)
+        constants: Floats = -0.5 * spreads - 0.5 * np.einsum("ci,ci->c", slopes, self.means)
+        alike = bool(np.all(precisions == precisions[0]))
+        matrices = None if alike else -0.5 * self.tempered * precisions
+        return np.log(self.priors) + self.tempered * constants, self.tempered * slopes, matrices
+
+
+def usual_gaussians(moments: Moments, covariance: Covariance) -> Gaussians:
+    """The classifier that ``GaussianBayes`` uses: by structure, without a further look at the table."""
+    if moments.structure == "full" and covariance == "full":
+        return _matrices(moments, mix=None, ridge=0.25)
+    named = {"full": "shrunk", "pooled": "pooled", "diagonal": "diagonal", "means": "means"}
+    ridge = 0.25 if moments.structure == "full" else 1.0
+    return (
+        _matrices(moments, mix=1.0, ridge=ridge)
+        if named[moments.structure] in ("shrunk", "pooled")
+        else _diagonals(moments)
+    )
+
+
+def candidates(moments: Moments) -> list[Gaussians]:
+    """Classifiers made of the same moments, to choose among: more and less shrunk, and with fewer parameters."""
+    listed = []
+    if moments.structure == "full":
+        listed += [_matrices(moments, mix=mix, ridge=ridge) for mix in (0.0, 0.5, 1.0) for ridge in (0.25, 1.5)]
+    if moments.structure == "pooled":
+        listed += [_matrices(moments, mix=0.0, ridge=ridge) for ridge in (0.25, 1.0, 4.0)]
+    if moments.structure in ("full", "diagonal"):
+        listed += [_diagonals(moments), _diagonals(moments, tempered=1 / 3)]
+    return [*listed, _diagonals(moments, alike=True), _diagonals(moments, alike=True, tempered=1 / 3)]
+
+
+def _pooled(moments: Moments) -> tuple[Floats, float]:
+    """One covariance for all classes, and the variance of an entry."""
+    assert moments.within is not None
+    if moments.structure == "pooled":
+        return moments.within[0], float(moments.within_noise[0])
+    shares = moments.priors
+    return np.tensordot(shares, moments.within, 1), float(np.sum(shares**2 * moments.within_noise))
+
+
+def _matrices(moments: Moments, mix: float | None, ridge: float) -> Gaussians:
+    """Full covariances: the pooled one, and of each class's own as much as is more than noise; ``mix`` of that."""
+    dimension, usual = moments.means.shape[1], moments.usual_variance
+    pooled, noise = _pooled(moments)
+    assert moments.within is not None
+    common = spectral(pooled, noise, FLOOR * usual)
+    identity = np.eye(dimension)
+    listed = []
+    for place in range(len(moments.means)):
+        own, own_noise = (
+            (pooled, noise)
+            if moments.structure == "pooled"
+            else (moments.within[place], float(moments.within_noise[place]))
+        )
+        if mix is None:
+            matrix = with_floor(own, FLOOR * usual)
+        elif mix == 0 or moments.structure == "pooled":
+            matrix, own_noise = common, noise
+        else:
+            apart = (own - pooled)[~np.eye(dimension, dtype=bool)]
+            scatter = float(np.mean(apart**2)) if dimension > 1 else float((own - pooled)[0, 0] ** 2)
+            share = mix * max(0.0, 1 - own_noise / scatter) if scatter > 0 else 0.0
+            own_noise = (1 - share) ** 2 * noise + share**2 * own_noise
+            matrix = (1 - share) * common + share * spectral(own, float(moments.within_noise[place]), FLOOR * usual)
+        listed.append(matrix + ridge * math.sqrt(own_noise * dimension) * identity)
+    unsure = moments.means_noise if mix != 0 else np.full(len(listed), moments.priors @ moments.means_noise)
+    covariances = np.array(listed) + unsure[:, None, None] * identity
+    return Gaussians(f"mix {mix}, ridge {ridge}", moments.priors, moments.means, covariances)
+
+
+def _diagonals(moments: Moments, alike: bool = False, tempered: float = 1.0) -> Gaussians:
+    """Independent coordinates: the variances of each class pulled towards the common ones, or these alone."""
+    classes, dimension = moments.means.shape
+    usual, shares = moments.usual_variance, moments.priors
+    if moments.within is None:
+        between = shares @ (moments.means - shares @ moments.means) ** 2
+        variances = np.full((classes, dimension), max(usual - float(between.mean()), usual / 4))
+    elif moments.structure == "pooled":
+        variances = np.tile(np.maximum(np.diag(moments.within[0]), 0.15 * usual), (classes, 1))
+    else:
+        own = np.einsum("cii->ci", moments.within) if moments.structure == "full" else moments.within
+        common = np.maximum(shares @ own, 0.15 * usual)
+        noise = moments.within_noise[:, None] * (2 if moments.structure == "full" else 1)
+        pulled = towards(own, common, noise, axis=1)[0]
+        variances = np.tile(common, (classes, 1)) if alike else np.maximum(pulled, 0.15 * common)
+    unsure = np.full(classes, float(shares @ moments.means_noise)) if alike else moments.means_noise
+    covariances = (variances + unsure[:, None])[:, :, None] * np.eye(dimension)
+    name = ("equal " if alike else "") + "variances" + ("" if tempered == 1 else ", tempered")
+    return Gaussians(name, shares, moments.means, covariances, tempered)
+
+
+def checked_covariance(who: str, covariance: Any) -> Covariance:
+    """One of the known words."""
+    if covariance not in get_args(Covariance):
+        raise ParameterError(f"{who}: covariance must be one of {', '.join(get_args(Covariance))}. Got {covariance!r}.")
+    known: Covariance = covariance
+    return known
