@@ -60,8 +60,11 @@ class MostFrequent(Classifier):
 #: Name of the public class (or of one of this folder) -> its factory.
 ESTIMATORS: dict[str, Callable[..., Any]] = {
     "MostFrequent": MostFrequent,
+    "GaussianBayes": so.GaussianBayes,
     "NaiveBayes": NaiveBayes,
+    "PrivateClassifier": so.PrivateClassifier,
     "RONGauss": so.RONGauss,
+    "ThresholdRule": so.ThresholdRule,
 }
 
 #: Checks of scikit-learn that every estimator here is excused from, and why.
@@ -73,6 +76,9 @@ EXCUSED: dict[str, str] = {
 
 #: Further checks that one estimator is excused from, and why.
 EXCUSED_ALONE: dict[str, dict[str, str]] = {
+    "ThresholdRule": {
+        "check_classifiers_train": "one cut tells two classes apart, and the check asks for three",
+    },
     "MostFrequent": {
         "check_classifiers_train": "it looks at no feature, and so cannot learn what the check asks for",
     },

@@ -23,6 +23,7 @@ from sordino.statistics.components import (
     ComponentSpreads,
 )
 from sordino.statistics.count import Count
+from sordino.statistics.cut_table import CutTable
 from sordino.statistics.direct import DirectCovariance, DirectMedian
 from sordino.statistics.gradients import Gradients, Model, Points, Soft
 from sordino.statistics.histograms import BinAxis, CategoryAxis, Histograms, MergedAxis
@@ -34,6 +35,7 @@ from sordino.statistics.norm_ranks import NormRanks
 from sordino.statistics.projected import Projected
 from sordino.statistics.ranks import RankScores, grid_candidates
 from sordino.statistics.scores import Scores
+from sordino.statistics.squares import Squares
 from sordino.statistics.statistic import Record, Statistic
 from sordino.statistics.sums import Sum
 from sordino.statistics.unit_split import UnitSplit
@@ -98,6 +100,10 @@ def _bins(domain: Domain, d: int) -> Statistic:
 
 def _whole_count(domain: Domain, d: int) -> Statistic:
     return Count((*reals(d), "c0"))
+
+
+def _behind_a_cut(domain: Domain, d: int) -> Statistic:
+    return CutTable(CutHits(Box(reals(d)), CategoryAxis.of(domain, "class"), (0.25,)), d)
 
 
 #: A ball that does not fill the box and is not at its middle.
@@ -202,6 +208,10 @@ STATISTICS: dict[str, Callable[[int, Neighbours], Built]] = {
     "second moments in a ball": _plain(lambda domain, d: SecondMoment(Ball(reals(d)))),
     "second moments in a ball, Frobenius": _plain(lambda domain, d: SecondMoment(Ball(reals(d)), frobenius=True)),
     "second moments in a small ball": _plain(lambda domain, d: SecondMoment(_small_ball(d))),
+    "squares in a box": _plain(lambda domain, d: Squares(Box(reals(d)))),
+    "squares in a ball": _plain(lambda domain, d: Squares(Ball(reals(d)))),
+    "squares in a ball by class": _by_class(lambda domain, d: Squares(Ball(reals(d)))),
+    "counts behind a cut": _plain(_behind_a_cut),
     "split of degree 1": _plain(lambda domain, d: UnitSplit(reals(d))),
     "split of degree 2": _plain(lambda domain, d: UnitSplit(reals(d), degree=2)),
     "histograms of merged cells": _plain(_merged),

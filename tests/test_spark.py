@@ -98,6 +98,27 @@ def frame_of(spark: Any, records: Any, partitions: int | None = None) -> Any:
     return frame if partitions is None else frame.repartition(partitions)
 
 
+@pytest.mark.parametrize("name", ["GaussianBayes", "PrivateClassifier", "ThresholdRule"])
+def test_gaussian_classes_and_rules_learn_the_same_bits_on_spark(spark: Any, name: str) -> None:
+    """Ranges, counts, sums and the hits of a choice: with one seed, so that the noise is the same too."""
+    generator = np.random.default_rng(3)
+    labels = generator.integers(2, size=1500)
+    cells = {f"x{place}": generator.normal(labels, 1) for place in range(3)}
+    domain = Domain({**dict.fromkeys(cells, sordino.Real(-9, 9)), "label": sordino.Category([0, 1])})
+    rows = pa.table({**cells, "label": labels})
+    frame = spark.createDataFrame(rows).repartition(3)
+
+    def learned(table: Any) -> dict[str, Any]:
+        model = getattr(sordino, name)(epsilon=2, random_state=0)
+        model.fit(sordino.open_table(table, domain), "label")
+        return {key: value for key, value in vars(model).items() if isinstance(value, np.ndarray)}
+
+    found, expected, twin = learned(frame), learned(rows), learned(rows[:-3])
+    assert found.keys() == expected.keys()
+    assert all(value.tobytes() == expected[key].tobytes() for key, value in found.items())
+    assert any(value.tobytes() != expected[key].tobytes() for key, value in twin.items())
+
+
 @dataclass(frozen=True)
 class CountsBlocks(Count):
     """Wrong: one for every block, so that the total depends on how the rows were split."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 
 import sordino as so
@@ -37,7 +38,31 @@ def epsilon() -> Chart:
     )
 
 
-PICTURES: tuple[Callable[[], Chart], ...] = (epsilon,)
+def gaussian_bayes() -> Chart:
+    """Mean accuracy over ten seeded fits on 1000 rows of two clouds, in a box fifty times too wide."""
+    epsilons = [0.02 * 2**step for step in range(9)]
+    found: dict[str, list[float]] = {name: [] for name in ("GaussianBayes", "PrivateClassifier", "ThresholdRule")}
+    for name, scores in found.items():
+        for each in epsilons:
+            hits = []
+            for seed in range(10):
+                generator = np.random.default_rng(seed)
+                labels = generator.integers(2, size=3000)
+                rows = generator.normal(1.2 * labels[:, None], (1, 1, 2, 3), (3000, 4))
+                model = getattr(so, name)(each, bounds=(-150, 150), classes=[0, 1], random_state=seed)
+                hits.append(model.fit(rows[:1000], labels[:1000]).score(rows[1000:], labels[1000:]))
+            scores.append(float(np.mean(hits)))
+    return Chart(
+        name="gaussian_bayes",
+        title="Accuracy on 1000 rows of two clouds",
+        x_label="ε",
+        y_label="accuracy",
+        x_scale="log",
+        series=tuple(Series(label=name, x=epsilons, y=scores) for name, scores in found.items()),
+    )
+
+
+PICTURES: tuple[Callable[[], Chart], ...] = (epsilon, gaussian_bayes)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,10 @@ from typing import Any
 
 from sordino.cost import Cost
 from sordino.domain import Category, Column, Domain, Neighbours, Real
+from sordino.models.gaussian_bayes import GaussianBayes
 from sordino.models.naive_bayes import NaiveBayes
+from sordino.models.private_classifier import PrivateClassifier
+from sordino.models.threshold_rule import ThresholdRule
 from sordino.queries.private_table import PrivateTable
 from sordino.statistics.amounts import Amounts
 from sordino.statistics.by_class import ByClass
@@ -24,6 +27,7 @@ from sordino.statistics.components import (
     ComponentSpreads,
 )
 from sordino.statistics.count import Count
+from sordino.statistics.cut_table import CutTable
 from sordino.statistics.direct import DirectCovariance, DirectMedian
 from sordino.statistics.gradients import Gradients, Points, Soft
 from sordino.statistics.histograms import BinAxis, CategoryAxis, Histograms, MergedAxis
@@ -35,6 +39,7 @@ from sordino.statistics.norm_ranks import NormRanks
 from sordino.statistics.projected import Projected
 from sordino.statistics.ranks import RankScores, grid_candidates
 from sordino.statistics.scores import Scores
+from sordino.statistics.squares import Squares
 from sordino.statistics.statistic import Statistic
 from sordino.statistics.sums import Sum
 from sordino.statistics.unit_split import UnitSplit
@@ -121,6 +126,8 @@ STATISTICS: dict[str, Statistic] = {
     "ranks": RankScores("a", grid_candidates(WIDE.real("a"), 8), Fraction(1, 2)),
     "ranks of norms": NormRanks(_SMALL_BALL, (0.1, 0.5, 0.9), Fraction(7, 10)),
     "hits": _HITS,
+    "squares in a small ball": Squares(_SMALL_BALL),
+    "counts behind a cut": CutTable(CutHits(Box(_REALS), _CLASSES, (0.25,)), 3),
     "hits of a subsample": Subsample(_HITS, 2**31),
 }
 
@@ -150,6 +157,11 @@ ESTIMATORS: dict[str, Subject] = {
     "naive Bayes, delta": lambda table: NaiveBayes(epsilon=1, delta=1e-6, bins=3).fit(table, "c"),
     "naive Bayes, consistent": lambda table: NaiveBayes(epsilon=1, estimator="consistent", bins=3).fit(table, "c"),
     "naive Bayes, npmle": lambda table: NaiveBayes(epsilon=1, estimator="npmle", bins=3).fit(table, "c"),
+    "Gaussian Bayes": lambda table: GaussianBayes(epsilon=1).fit(table, "c"),
+    "Gaussian Bayes, pooled, delta": lambda table: GaussianBayes(1, 1e-6, covariance="pooled").fit(table, "c"),
+    "private classifier": lambda table: PrivateClassifier(epsilon=1).fit(table, "c"),
+    "private classifier, delta": lambda table: PrivateClassifier(epsilon=1, delta=1e-6).fit(table, "c"),
+    "threshold rule": lambda table: ThresholdRule(epsilon=1).fit(table, "c"),
     "RONGauss": lambda table: RONGauss(epsilon=1).fit(table),
     "RONGauss, classes, delta": lambda table: RONGauss(2, epsilon=1, delta=1e-6, projection="bought").fit(table, "c"),
     "RONGauss, target": lambda table: RONGauss(1, epsilon=1, projection="bought").fit(table, "b"),

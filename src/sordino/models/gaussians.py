@@ -54,7 +54,7 @@ FLOOR = 0.03
 
 @dataclass(frozen=True)
 class Moments:
-    """Released moments of the classes, with the variance of the noise in an entry of each.
+    """Released moments of the classes, with the variance of noise and sampling in an entry of each.
 
     ``means`` and ``means_noise`` are shrunk and say how badly each mean is known. ``within`` is C x d x d, 1 x d x d or
     C x d, as ``structure`` says, not yet repaired, and None when no second moment was bought.
@@ -66,17 +66,13 @@ class Moments:
     means_noise: Floats
     within: Floats | None
     within_noise: Floats
+    usual_variance: float
 
     @property
     def priors(self) -> Floats:
         """Shares of the classes."""
         shares: Floats = self.counts / self.counts.sum()
         return shares
-
-    @property
-    def usual_variance(self) -> float:
-        """What the variance of a coordinate is thought to be."""
-        return 1.0 / int(self.means.shape[1])
 
 
 def statistics_of(structure: Structure, of: VectorMap, classes: CategoryAxis, pure: bool) -> list[Statistic]:
@@ -130,9 +126,20 @@ def bought_moments(
     noises = spreads(opening, asked)
     means, unsure = _means(totals[0], counts, noises[0])
     if structure == "means":
-        return Moments(structure, counts, means, unsure, None, np.zeros(1))
+        return Moments(structure, counts, means, unsure, None, np.zeros(1), 1.0 / means.shape[1])
     within, noise = _within(structure, totals[1], counts, means, unsure, noises[1])
-    return Moments(structure, counts, means, unsure, within, noise)
+    usual = _usual(within, counts, noise)
+    many = counts.sum() if structure == "pooled" else counts
+    return Moments(structure, counts, means, unsure, within, noise + usual**2 / many, usual)
+
+
+def _usual(within: Floats, counts: Floats, noise: Floats) -> float:
+    """The mean variance of a coordinate: not below its noise, nor above what a ball of radius one allows."""
+    dimension = within.shape[-1]
+    diagonals = within if within.ndim == 2 else np.einsum("cii->ci", within)
+    shares = counts / counts.sum() if len(diagonals) > 1 else np.ones(1)
+    unsure = math.sqrt(float(np.sum(shares**2 * noise)) / dimension)
+    return float(min(max(float(shares @ diagonals.mean(axis=1)), unsure, 1e-12), 1 / dimension))
 
 
 def _means(total: NoisyTotal, counts: Floats, noise: float) -> tuple[Floats, Floats]:
@@ -155,21 +162,20 @@ def _means(total: NoisyTotal, counts: Floats, noise: float) -> tuple[Floats, Flo
 def _within(
     structure: Structure, total: NoisyTotal, counts: Floats, means: Floats, unsure: Floats, noise: float
 ) -> tuple[Floats, Floats]:
-    """Second moments less the squared means; the variance of noise and sampling in an entry."""
-    usual = 1 / means.shape[1]
+    """Second moments less the squared means; the variance of the noise in an entry."""
     values = np.array(total.in_units())
     if structure == "diagonal":
         within = values.reshape(len(counts), -1) / counts[:, None] - means**2 + unsure[:, None]
-        return within, (noise / counts) ** 2 + usual**2 / counts
+        return within, (noise / counts) ** 2
     products = means[:, :, None] * means[:, None, :]
     if structure == "full":
         identity = unsure[:, None, None] * np.eye(means.shape[1])
         within = from_triangle(values.reshape(len(counts), -1)) / counts[:, None, None] - products + identity
-        return within, (noise / counts) ** 2 + usual**2 / counts
+        return within, (noise / counts) ** 2
     shares = counts / counts.sum()
     within = from_triangle(values) / counts.sum() - np.tensordot(shares, products, 1)
     within = within + float(shares @ unsure) * np.eye(means.shape[1])
-    return within[None], np.array([(noise / counts.sum()) ** 2 + usual**2 / counts.sum()])
+    return within[None], np.array([(noise / counts.sum()) ** 2])
 
 
 # --- from moments to classifiers --------------------------------------------------------------------------------
@@ -187,10 +193,10 @@ class Gaussians:
 
     def coefficients(self) -> tuple[Floats, Floats, Floats | None]:
         """Constants, slopes and matrices of the log scores; no matrices when all covariances are one."""
-        precisions: Floats = np.linalg.inv(self.covariances)
+        precisions: Any = np.linalg.inv(self.covariances)
         spreads: Any = np.linalg.slogdet(self.covariances)[1]
-        slopes: Floats = np.einsum("cij,cj->ci", precisions, self.means)
-        constants: Floats = -0.5 * spreads - 0.5 * np.einsum("ci,ci->c", slopes, self.means)
+        slopes = np.einsum("cij,cj->ci", precisions, self.means)
+        constants = -0.5 * spreads - 0.5 * np.einsum("ci,ci->c", slopes, self.means)
         alike = bool(np.all(precisions == precisions[0]))
         matrices = None if alike else -0.5 * self.tempered * precisions
         return np.log(self.priors) + self.tempered * constants, self.tempered * slopes, matrices

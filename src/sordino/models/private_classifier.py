@@ -24,7 +24,7 @@ from sordino.statistics.hits import ConstantHits, Discriminant, ModelHits
 RULE_ALONE = 140
 
 #: The noise of a mean, in units of its column's spread, up to which means are worth buying: two classes, and more.
-USEFUL_MEANS = (0.6, 2.5)
+USEFUL_MEANS = (0.6, 2.0)
 
 #: The choice pays: at least and at most this part for two classes, and this part for more when the choice is sharp.
 PARTS = (0.1, 0.4)

@@ -14,7 +14,9 @@ from sordino.domain import Domain
 from sordino.models.estimator import Opening
 from sordino.privacy.price import Question
 from sordino.privacy.session import Session
+from sordino.statistics.by_class import ByClass
 from sordino.statistics.choice import HASH_BITS, ChoiceScores, Joined, Subsample
+from sordino.statistics.count import Count
 from sordino.statistics.cut_table import CutTable
 from sordino.statistics.histograms import CategoryAxis
 from sordino.statistics.hits import ConstantHits, CutHits
@@ -84,7 +86,7 @@ def on_enough(scores: ChoiceScores, rows: float) -> ChoiceScores:
 def bought_rule(opening: Opening, classes: CategoryAxis, cost: Cost, rows: float) -> Rule:
     """The best rule, or the best constant, by a noisy maximum of hits; then the counts behind it."""
     if classes.cells < 2:
-        return Rule(0, 1.0, np.ones((2, 1)))
+        return _one_class(opening, classes, cost)
     rules, constants = rules_of(opening.features, classes), ConstantHits(classes, opening.features)
     paid = cost.share(CHOICE)
     joined = weighed(opening.session, (constants, rules), (1.0, 1.0), paid)
@@ -93,6 +95,13 @@ def bought_rule(opening: Opening, classes: CategoryAxis, cost: Cost, rows: float
     part, place = joined.place(index)
     coordinate, cut, low, high = rules.rule(place) if part else (len(opening.features), 0.0, place, place)
     return counted_rule(opening, rules, (coordinate, cut, low, high), cost.share(1 - CHOICE))
+
+
+def _one_class(opening: Opening, classes: CategoryAxis, cost: Cost) -> Rule:
+    """Nothing to choose: its size, on either side of a cut at the end."""
+    (total,) = opening.session.answer([Question(ByClass(Count(opening.features), classes), cost)])
+    opening.receipts.append(total.receipt)
+    return Rule(0, 1.0, np.tile(np.maximum(total.in_units(), 0.5), (2, 1)))
 
 
 def counted_rule(opening: Opening, rules: CutHits, chosen: tuple[int, float, int, int], cost: Cost) -> Rule:
