@@ -11,16 +11,22 @@ PYTEST_ARGS ?=
 BENCH_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check mutants bench docs format clean java chromium
+.PHONY: help demo test test-oldest check mutants bench docs format clean java chromium
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.base ## see a private table answered, end to end, with receipts
 	$(BIN)/sordino demo
 
 test: $(VENV)/.dev java chromium ## run every test, Spark and a browser included (PYTEST_ARGS="-k ledger" passes more to pytest)
 	$(BIN)/python -m pytest --numprocesses=$(TEST_PROCESSES) --dist=loadgroup $(PYTEST_ARGS)
+
+test-oldest: java chromium ## every test with the oldest supported release of every dependency
+	@scripts/make-venv.sh "$(PYTHON)" .venv-oldest
+	@.venv-oldest/bin/python scripts/oldest-constraints.py > .venv-oldest/constraints.txt
+	@.venv-oldest/bin/python -m pip install -qq --disable-pip-version-check --editable '.[dev]' -c .venv-oldest/constraints.txt
+	.venv-oldest/bin/python -m pytest --numprocesses=$(TEST_PROCESSES) --dist=loadgroup $(PYTEST_ARGS)
 
 check: $(VENV)/.dev ## style, types and the laws of the house
 	$(BIN)/ruff check
