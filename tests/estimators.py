@@ -13,6 +13,7 @@ import numpy as np
 
 import sordino as so
 from sordino.models.classifier import Classifier
+from sordino.models.gradient_em import GradientEM
 from sordino.models.naive_bayes import NaiveBayes
 from sordino.privacy.price import Question
 from sordino.statistics.by_class import ByClass
@@ -61,6 +62,7 @@ class MostFrequent(Classifier):
 ESTIMATORS: dict[str, Callable[..., Any]] = {
     "MostFrequent": MostFrequent,
     "GaussianBayes": so.GaussianBayes,
+    "GradientEM": GradientEM,
     "NaiveBayes": NaiveBayes,
     "PrivateClassifier": so.PrivateClassifier,
     "RONGauss": so.RONGauss,

@@ -16,6 +16,7 @@ PUBLIC = [
     "Cost",
     "Domain",
     "GaussianBayes",
+    "GradientEM",
     "Ledger",
     "NaiveBayes",
     "PrivateClassifier",

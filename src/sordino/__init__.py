@@ -20,6 +20,7 @@ _HOMES = {
     "Release": "sordino.release",
     "Receipt": "sordino.release",
     "SordinoError": "sordino.errors",
+    "GradientEM": "sordino.models.gradient_em",
     "NaiveBayes": "sordino.models.naive_bayes",
     "anatomize": "sordino.anonymity.anatomy",
     "diversity": "sordino.anonymity.diversity",

@@ -12,6 +12,7 @@ from typing import Any
 from sordino.cost import Cost
 from sordino.domain import Category, Column, Domain, Neighbours, Real
 from sordino.models.gaussian_bayes import GaussianBayes
+from sordino.models.gradient_em import GradientEM
 from sordino.models.naive_bayes import NaiveBayes
 from sordino.models.private_classifier import PrivateClassifier
 from sordino.models.threshold_rule import ThresholdRule
@@ -153,6 +154,14 @@ QUERIES: dict[str, Subject] = {
 
 #: Fitted on the same tables at the same prices; few cells, so that replays are quick.
 ESTIMATORS: dict[str, Subject] = {
+    "gradient EM": lambda table: GradientEM(epsilon=1).fit(table),
+    "gradient EM, soft, delta": lambda table: GradientEM(
+        epsilon=1, delta=1e-6, truncation="soft", start=(1.0, 1.0), rounds=1
+    ).fit(table),
+    "gradient EM, regressions, delta": lambda table: GradientEM("regressions", epsilon=1, delta=1e-6, rounds=1).fit(
+        table, "b"
+    ),
+    "gradient EM, missing, delta": lambda table: GradientEM("missing", epsilon=1, delta=1e-6, rounds=1).fit(table, "b"),
     "naive Bayes": lambda table: NaiveBayes(epsilon=1, bins=3).fit(table, "c"),
     "naive Bayes, delta": lambda table: NaiveBayes(epsilon=1, delta=1e-6, bins=3).fit(table, "c"),
     "naive Bayes, consistent": lambda table: NaiveBayes(epsilon=1, estimator="consistent", bins=3).fit(table, "c"),

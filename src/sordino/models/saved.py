@@ -23,6 +23,7 @@ from sordino.release import Receipt
 #: Every estimator that can be loaded, and the module it is in.
 ESTIMATORS: dict[str, str] = {
     "GaussianBayes": "sordino.models.gaussian_bayes",
+    "GradientEM": "sordino.models.gradient_em",
     "NaiveBayes": "sordino.models.naive_bayes",
     "PrivateClassifier": "sordino.models.private_classifier",
     "ThresholdRule": "sordino.models.threshold_rule",
