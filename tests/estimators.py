@@ -19,6 +19,7 @@ from sordino.privacy.price import Question
 from sordino.statistics.by_class import ByClass
 from sordino.statistics.count import Count
 from sordino.statistics.histograms import CategoryAxis
+from sordino.synthesis.table_synthesizer import TableSynthesizer
 
 
 class MostFrequent(Classifier):
@@ -67,6 +68,7 @@ ESTIMATORS: dict[str, Callable[..., Any]] = {
     "PrivateClassifier": so.PrivateClassifier,
     "RONGauss": so.RONGauss,
     "ThresholdRule": so.ThresholdRule,
+    "TableSynthesizer": TableSynthesizer,
 }
 
 #: Checks of scikit-learn that every estimator here is excused from, and why.

@@ -26,7 +26,7 @@ from sordino.statistics.count import Count
 from sordino.statistics.cut_table import CutTable
 from sordino.statistics.direct import DirectCovariance, DirectMedian
 from sordino.statistics.gradients import Gradients, Model, Points, Soft
-from sordino.statistics.histograms import BinAxis, CategoryAxis, Histograms, MergedAxis
+from sordino.statistics.histograms import BinAxis, CategoryAxis, Histograms, MergedAxis, MissingAxis
 from sordino.statistics.hits import ConstantHits, CutHits, Discriminant, ModelHits
 from sordino.statistics.lattice import LatticeCells
 from sordino.statistics.misfits import Misfits
@@ -144,6 +144,11 @@ def _merged(domain: Domain, d: int) -> Statistic:
     return Histograms(tuple((MergedAxis(axis, each), BinAxis.of(domain, "x0", 3)) for axis, each in pairs))
 
 
+def _with_missing(domain: Domain, d: int) -> Statistic:
+    axes = [*_axes(domain, d), *(BinAxis.of(domain, name, 3) for name in reals(d))]
+    return Histograms((*((MissingAxis(axis),) for axis in axes), (MergedAxis(MissingAxis(axes[0]), (0, 1, 0)),)))
+
+
 def _misfits(d: int, rows: int) -> Built:
     """Guesses of nothing but in the last cell, where there is always less than guessed."""
     domain = domain_of(d, "substitute", rows=rows)
@@ -215,6 +220,7 @@ STATISTICS: dict[str, Callable[[int, Neighbours], Built]] = {
     "split of degree 1": _plain(lambda domain, d: UnitSplit(reals(d))),
     "split of degree 2": _plain(lambda domain, d: UnitSplit(reals(d), degree=2)),
     "histograms of merged cells": _plain(_merged),
+    "histograms with missing cells": _plain(_with_missing),
     "sum of scores in a ball": _plain(lambda domain, d: Sum(_scores(domain, d))),
     "second moments of scores": _plain(lambda domain, d: SecondMoment(_scores(domain, d), frobenius=True)),
     "second moments of scores by class": _by_class(lambda domain, d: SecondMoment(_scores(domain, d))),

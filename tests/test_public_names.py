@@ -26,6 +26,7 @@ PUBLIC = [
     "Receipt",
     "Release",
     "SordinoError",
+    "TableSynthesizer",
     "ThresholdRule",
     "anatomize",
     "audit_epsilon",

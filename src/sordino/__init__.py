@@ -35,6 +35,7 @@ _HOMES = {
     "GaussianBayes": "sordino.models.gaussian_bayes",
     "PrivateClassifier": "sordino.models.private_classifier",
     "ThresholdRule": "sordino.models.threshold_rule",
+    "TableSynthesizer": "sordino.synthesis.table_synthesizer",
     "load": "sordino.models.saved",
 }
 

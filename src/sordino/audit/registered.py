@@ -31,7 +31,7 @@ from sordino.statistics.count import Count
 from sordino.statistics.cut_table import CutTable
 from sordino.statistics.direct import DirectCovariance, DirectMedian
 from sordino.statistics.gradients import Gradients, Points, Soft
-from sordino.statistics.histograms import BinAxis, CategoryAxis, Histograms, MergedAxis
+from sordino.statistics.histograms import BinAxis, CategoryAxis, Histograms, MergedAxis, MissingAxis
 from sordino.statistics.hits import ConstantHits, CutHits, Discriminant, ModelHits
 from sordino.statistics.lattice import LatticeCells
 from sordino.statistics.misfits import Misfits
@@ -46,6 +46,7 @@ from sordino.statistics.sums import Sum
 from sordino.statistics.unit_split import UnitSplit
 from sordino.statistics.vectors import Ball, Box
 from sordino.synthesis.ron_gauss import RONGauss
+from sordino.synthesis.table_synthesizer import TableSynthesizer
 
 #: Anything that asks a private table and returns a result.
 Subject = Callable[[PrivateTable], Any]
@@ -106,6 +107,7 @@ STATISTICS: dict[str, Statistic] = {
     "split of degree 2": UnitSplit(_REALS, degree=2),
     "second moments by class": ByClass(SecondMoment(Box(_REALS)), _CLASSES),
     "histograms of merged cells": Histograms(((MergedAxis(_CLASSES, (0, 1, 0)), BinAxis.of(WIDE, "a", 3)),)),
+    "histograms with missing cells": Histograms(((MissingAxis(_CLASSES),), (MissingAxis(BinAxis.of(WIDE, "a", 3)),))),
     "second moments of scores by class": ByClass(SecondMoment(_SCORES), _CLASSES),
     "sum in a projected ball": Sum(_PROJECTED),
     "second moments in a projected ball": SecondMoment(_PROJECTED, frobenius=True),
@@ -179,8 +181,14 @@ ESTIMATORS: dict[str, Subject] = {
 
 #: Asked under one relation only.
 ONLY: dict[Neighbours, dict[str, Subject]] = {
-    "add-remove": {"count": lambda table: table.count(epsilon=1)},
-    "substitute": {"direct median": lambda table: table.median("a", epsilon=1, method="direct")},
+    "add-remove": {
+        "count": lambda table: table.count(epsilon=1),
+        "table synthesizer": lambda table: TableSynthesizer(epsilon=1, target="c").fit(table),
+    },
+    "substitute": {
+        "direct median": lambda table: table.median("a", epsilon=1, method="direct"),
+        "table synthesizer, delta": lambda table: TableSynthesizer(epsilon=1, delta=1e-6).fit(table),
+    },
 }
 
 

@@ -22,7 +22,7 @@ from sordino.audit.verdict import AuditReport
 from sordino.domain import Category, Domain, Neighbours, Real
 from sordino.errors import ParameterError
 from sordino.statistics.choice import ChoiceScores
-from sordino.statistics.histograms import Axis, BinAxis, CategoryAxis, Histograms, MergedAxis
+from sordino.statistics.histograms import Axis, BinAxis, CategoryAxis, Histograms, MergedAxis, MissingAxis
 from sordino.statistics.ranks import RankScores
 from sordino.statistics.scores import Scores
 from sordino.statistics.statistic import Norm, Record, Statistic
@@ -120,14 +120,16 @@ def _axes(statistic: Statistic) -> Iterator[CategoryAxis | BinAxis]:
         scores = getattr(part, "of", None)
         if isinstance(scores, Scores):
             yield from map(_unmerged, scores.axes)
-            yield from () if scores.by is None else (scores.by,)
+            yield from () if scores.by is None else (_unmerged(scores.by),)
     classes = getattr(statistic, "classes", None)
     if isinstance(classes, CategoryAxis):
         yield classes
 
 
 def _unmerged(axis: Axis) -> CategoryAxis | BinAxis:
-    return axis.inner if isinstance(axis, MergedAxis) else axis
+    if isinstance(axis, MergedAxis | MissingAxis):
+        return _unmerged(axis.inner)
+    return axis
 
 
 def search(statistic: Statistic, domain: Domain, seconds: float, generator: np.random.Generator) -> Iterator[Finding]:

@@ -28,6 +28,7 @@ ESTIMATORS: dict[str, str] = {
     "PrivateClassifier": "sordino.models.private_classifier",
     "ThresholdRule": "sordino.models.threshold_rule",
     "RONGauss": "sordino.synthesis.ron_gauss",
+    "TableSynthesizer": "sordino.synthesis.table_synthesizer",
 }
 
 _FORMAT = "sordino model"

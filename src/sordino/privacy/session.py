@@ -72,6 +72,11 @@ class Session:
         """The data set's name, by which a ledger knows it."""
         return self._source.name
 
+    @property
+    def stored_types(self) -> dict[str, str]:
+        """The declared columns in the order of the table, with the names of their stored types where there are any."""
+        return {name: kind for name, kind in self._source.stored_types.items() if name in self.domain.columns}
+
     def price(self, questions: Sequence[Question]) -> list[Price]:
         """What the questions would cost and carry. Reads no row and spends nothing."""
         return [price(question, self.domain.neighbours) for question in questions]

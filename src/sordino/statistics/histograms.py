@@ -81,10 +81,36 @@ class BinAxis:
 
 
 @dataclass(frozen=True)
+class MissingAxis:
+    """Another axis with one more cell, the last: that of the records which have no cell there."""
+
+    inner: CategoryAxis | BinAxis
+
+    @property
+    def column(self) -> str:
+        """The column of the other axis."""
+        return self.inner.column
+
+    @property
+    def cells(self) -> int:
+        """One more than the other axis has."""
+        return self.inner.cells + 1
+
+    def codes(self, batch: Batch) -> Integers:
+        """Cell of each record: every record has one."""
+        codes = self.inner.codes(batch)
+        return np.where(codes < 0, self.inner.cells, codes)
+
+    def example(self, domain: Domain, cell: int) -> Any:
+        """A value that falls into a cell; None for the last one."""
+        return None if cell == self.inner.cells else self.inner.example(domain, cell)
+
+
+@dataclass(frozen=True)
 class MergedAxis:
     """Another axis with public groups of its cells: ``groups[cell]`` is the number of the group, from 0."""
 
-    inner: CategoryAxis | BinAxis
+    inner: CategoryAxis | BinAxis | MissingAxis
     groups: tuple[int, ...]
 
     def __post_init__(self) -> None:
@@ -111,7 +137,7 @@ class MergedAxis:
         return self.inner.example(domain, self.groups.index(cell))
 
 
-Axis = CategoryAxis | BinAxis | MergedAxis
+Axis = CategoryAxis | BinAxis | MissingAxis | MergedAxis
 
 
 @dataclass(frozen=True)

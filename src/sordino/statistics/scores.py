@@ -14,7 +14,7 @@ import numpy as np
 
 from sordino.domain import Domain
 from sordino.errors import ParameterError
-from sordino.statistics.histograms import Axis, CategoryAxis
+from sordino.statistics.histograms import Axis
 from sordino.statistics.statistic import GRID_STEPS, Record, listed
 from sordino.statistics.vectors import LARGEST_DIMENSION, inside
 from sordino.table.clipping import Batch, Flags, Floats, Integers
@@ -36,7 +36,7 @@ class Scores:
     axes: tuple[Axis, ...]
     tables: tuple[tuple[tuple[float, ...], ...], ...]
     radius: float
-    by: CategoryAxis | None = None
+    by: Axis | None = None
     steps: int = GRID_STEPS
     in_ball = True
 

@@ -40,16 +40,21 @@ class ParquetSource(Source):
     def __init__(self, paths: Sequence[str]) -> None:
         self._paths = list(paths)
         self.name = Path(paths[0]).stem
-        self._kinds, self._size = _attempt("Parquet", paths, lambda: _parquet_facts(paths))
+        self._schema, self._size = _attempt("Parquet", paths, lambda: _parquet_facts(paths))
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
         """Kinds by the stored types."""
-        return self._kinds
+        return {field.name: kind_of(field.type) for field in self._schema}
+
+    @property
+    def stored_types(self) -> Mapping[str, str]:
+        """The types in the files."""
+        return _types(self._schema)
 
     def blocks(self, columns: Sequence[str]) -> Iterator[UnreadBlock]:
         """Batches as DuckDB decodes them, in no fixed order."""
-        require_columns(self.name, self._kinds, columns)
+        require_columns(self.name, self.kinds, columns)
         query = f"SELECT {_quoted(columns)} FROM read_parquet(?, hive_partitioning=false)"
         yield from _stream_duckdb(query, self._paths, columns)
 
@@ -98,6 +103,11 @@ class FeatherSource(Source):
         """Kinds by the stored types."""
         return {field.name: kind_of(field.type) for field in self._schema}
 
+    @property
+    def stored_types(self) -> Mapping[str, str]:
+        """The types in the files."""
+        return _types(self._schema)
+
     def blocks(self, columns: Sequence[str]) -> Iterator[UnreadBlock]:
         """Record batches of the files, as they were written."""
         require_columns(self.name, self.kinds, columns)
@@ -143,11 +153,15 @@ def _attempt(what: str, paths: Sequence[str], read: Callable[[], T]) -> T:
     )
 
 
-def _parquet_facts(paths: Sequence[str]) -> tuple[dict[str, Kind], int]:
+def _types(schema: pa.Schema) -> dict[str, str]:
+    return {field.name: str(field.type) for field in schema}
+
+
+def _parquet_facts(paths: Sequence[str]) -> tuple[pa.Schema, int]:
     schema = _common_schema(paths, [pyarrow.parquet.read_schema(path) for path in paths])
     refuse_alike(f"table: {paths[0]!r}", schema.names, str.lower)  # DuckDB compares names without their case
     rows = sum(pyarrow.parquet.read_metadata(path).num_rows for path in paths)
-    return {field.name: kind_of(field.type) for field in schema}, rows
+    return schema, rows
 
 
 def _feather_schema(paths: Sequence[str]) -> pa.Schema:

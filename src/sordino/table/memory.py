@@ -219,11 +219,17 @@ class StreamSource(Source):
         self._kinds: dict[str, Kind] = {
             field.name: "untyped" if field.name in self._loose else kind_of(field.type) for field in schema
         }
+        self._types = {field.name: str(field.type) for field in schema}
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
         """Kinds by the stored Arrow types."""
         return self._kinds
+
+    @property
+    def stored_types(self) -> Mapping[str, str]:
+        """The types of the stream."""
+        return self._types
 
     def blocks(self, columns: Sequence[str]) -> Iterator[UnreadBlock]:
         """Record batches of the stream, cut small enough that every thread gets some."""

@@ -91,6 +91,11 @@ class Source(ABC):
     def kinds(self) -> Mapping[str, Kind]:
         """Column names and what they are by their stored type."""
 
+    @property
+    def stored_types(self) -> Mapping[str, str]:
+        """Columns in the order of the table, with Arrow's names of their stored types; empty where there is none."""
+        return dict.fromkeys(self.kinds, "")
+
     @abstractmethod
     def blocks(self, columns: Sequence[str]) -> Iterator[UnreadBlock]:
         """The rows, from the start; any order, each row once. At least one column is asked for."""

@@ -1,0 +1,125 @@
+"""The cells of one column: what of it is counted, and how a value is drawn from a cell again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sordino.domain import Category, Column, Real
+from sordino.statistics.histograms import BinAxis, CategoryAxis, MissingAxis
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+Integers = np.ndarray[Any, np.dtype[np.int64]]
+
+#: A whole-numbered column with at most this many values per wished cell has a cell for each value.
+_VALUES_PER_CELL = 4
+
+#: The first cell of an interval that is cut again, in parts of the interval: its lower end, such as zero, alone.
+_ATOM = 2.0**-20
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The cells of a declared column, in order; where a cell may be missing, the last one is for that (``optional``).
+
+    ``edges`` are those of a real column: a cell is closed below. A whole-numbered column has whole edges.
+    """
+
+    column: str
+    declared: Column
+    edges: tuple[float, ...] = ()
+    optional: bool = False
+
+    @classmethod
+    def of(cls, column: str, declared: Column, wished: int) -> Cells:
+        """A cell per category or per whole number, else ``wished`` equal cells; one more where cells may be missing."""
+        if isinstance(declared, Category):
+            return cls(column, declared, (), declared.missing == "drop" and declared.replacement is None)
+        low, high = _ends(declared)
+        every = declared.integer and high - low <= _VALUES_PER_CELL * wished
+        edges = _cut(low, high, int(high - low) if every else wished, declared.integer)
+        return cls(column, declared, edges, declared.missing == "drop")
+
+    @classmethod
+    def with_edges(cls, column: str, declared: Column, edges: Sequence[float]) -> Cells:
+        """The cells with these edges; none for a category."""
+        return replace(cls.of(column, declared, 1), edges=tuple(edges))
+
+    def complete(self) -> Cells:
+        """The same cells, none of them missing."""
+        return replace(self, optional=False)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the cells have an order of their own."""
+        return isinstance(self.declared, Real)
+
+    @property
+    def inner(self) -> CategoryAxis | BinAxis:
+        """The axis without the missing cells."""
+        if isinstance(self.declared, Real):
+            return BinAxis(self.column, self.edges)
+        return CategoryAxis(self.column, len(self.declared))
+
+    @property
+    def axis(self) -> CategoryAxis | BinAxis | MissingAxis:
+        """What is counted."""
+        return MissingAxis(self.inner) if self.optional else self.inner
+
+    def __len__(self) -> int:
+        return self.axis.cells
+
+    def divisible(self) -> Sequence[bool]:
+        """Whether a cell can be cut again: an interval of more than one value."""
+        if not isinstance(self.declared, Real):
+            return (False,) * len(self)
+        least = 1.0 if self.declared.integer else _ATOM * (self.edges[-1] - self.edges[0])
+        widths = np.diff(self.edges)
+        return (*(widths > 1.5 * least), *((False,) if self.optional else ()))
+
+    def cut(self, chosen: Sequence[bool], parts: int) -> tuple[Cells, Integers]:
+        """The chosen cells cut into parts, and the old cell of each new one. The lower end gets a cell of its own."""
+        assert isinstance(self.declared, Real)
+        edges, parents = [self.edges[0]], []
+        for cell, (low, high) in enumerate(zip(self.edges, self.edges[1:], strict=False)):
+            inner = _cut(low, high, parts, self.declared.integer)[1:] if chosen[cell] else (high,)
+            if chosen[cell] and cell == 0:
+                inner = tuple(sorted({*inner, self._after_the_end()}))
+            edges.extend(inner)
+            parents.extend([cell] * len(inner))
+        if self.optional:
+            parents.append(len(self.edges) - 1)
+        return replace(self, edges=tuple(edges)), np.array(parents)
+
+    def _after_the_end(self) -> float:
+        whole = isinstance(self.declared, Real) and self.declared.integer
+        return self.edges[0] + (1.0 if whole else _ATOM * (self.edges[-1] - self.edges[0]))
+
+    def draw(self, codes: Integers, generator: np.random.Generator) -> np.ndarray[Any, Any]:
+        """A value from each cell, as an object array where values are not numbers; NaN or None where it is missing."""
+        if isinstance(self.declared, Category):
+            return np.array([*self.declared.values, None], dtype=object)[codes]
+        lower, upper = np.array([*self.edges[:-1], np.nan]), np.array([*self.edges[1:], np.nan])
+        drawn = lower[codes] + generator.random(len(codes)) * (upper - lower)[codes]
+        low, high = self.declared.low, self.declared.high
+        if self.declared.integer and np.ceil(low) <= np.floor(high):
+            drawn, low, high = np.floor(drawn), float(np.ceil(low)), float(np.floor(high))
+        values: Floats = np.clip(drawn, low, high)
+        return values
+
+
+def _ends(declared: Real) -> tuple[float, float]:
+    if declared.integer:
+        return float(np.floor(declared.low)), float(np.floor(declared.high)) + 1
+    return declared.low, declared.high
+
+
+def _cut(low: float, high: float, parts: int, whole: bool) -> tuple[float, ...]:
+    """Edges of equal parts, whole ones where asked; fewer where they would coincide."""
+    edges = np.linspace(low, high, parts + 1)
+    edges[0], edges[-1] = low, high
+    inner = np.rint(edges) if whole else edges
+    return tuple(float(edge) for edge in np.unique(inner))

@@ -1,0 +1,61 @@
+"""Drawn values as Arrow columns of the types that the table stores."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sordino.domain import Column, Real
+
+#: Whole numbers beyond this are stored as floats.
+_LARGEST_INTEGER = 2**53
+
+_DICTIONARY = re.compile(r"dictionary<values=(\w+), indices=(\w+), ordered=([01])>")
+
+
+def stored_type(declared: Column, name: str) -> pa.DataType:
+    """The type with that Arrow name; where there is none, the usual one for what is declared.
+
+    >>> stored_type(Real(0, 9, integer=True), "")
+    DataType(int64)
+    """
+    known = _named(name)
+    if known is not None:
+        return known
+    if isinstance(declared, Real):
+        whole = declared.integer and max(abs(declared.low), abs(declared.high)) <= _LARGEST_INTEGER
+        return pa.int64() if whole else pa.float64()
+    first = declared.values[0]
+    return pa.string() if isinstance(first, str) else pa.bool_() if isinstance(first, bool) else pa.int64()
+
+
+def stored(values: np.ndarray[Any, Any], declared: Column, kind: pa.DataType) -> pa.Array:
+    """The values as a column of that type; NaN and None are null."""
+    if isinstance(declared, Real):
+        return pa.array(values, from_pandas=True).cast(kind, safe=False)
+    if not pa.types.is_dictionary(kind):
+        return pa.array(values.tolist(), stored_type(declared, "")).cast(kind)
+    listed = pa.array(declared.values).cast(kind.value_type)
+    places = {value: place for place, value in enumerate(declared.values)}
+    indices = pa.array([places.get(value) for value in values.tolist()], kind.index_type)
+    return pa.DictionaryArray.from_arrays(indices, listed, ordered=kind.ordered)
+
+
+def is_whole(name: str) -> bool:
+    """Whether the named type stores whole numbers."""
+    known = _named(name)
+    return known is not None and pa.types.is_integer(known)
+
+
+def _named(name: str) -> pa.DataType | None:
+    parts = _DICTIONARY.fullmatch(name)
+    try:
+        if parts is None:
+            return pa.type_for_alias(name)
+        values, indices, ordered = parts.groups()
+        return pa.dictionary(pa.type_for_alias(indices), pa.type_for_alias(values), ordered == "1")
+    except ValueError:
+        return None
