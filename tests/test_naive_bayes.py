@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -296,3 +299,14 @@ def test_no_error_shows_a_cell() -> None:
     assert "Rumpelstiltskin" not in str(caught.value)
     number = so.Domain({**DOMAIN.columns, "colour": so.Real(0, 1)})  # then no colour is a number: all are missing
     assert (so.NaiveBayes(math.inf, domain=number, random_state=0).fit(secret, LABELS).counts_[0] == 0).all()
+
+
+# --- in size
+
+
+def test_a_file_is_streamed_into_the_counts_that_were_written(tmp_path: Path) -> None:
+    """The benchmark of ten million rows, on a few: it compares the counts bit for bit, and says so by its exit code."""
+    benchmark = Path(__file__).parents[1] / "benchmarks/naive_bayes.py"
+    command = [sys.executable, str(benchmark), "--rows", "20000", "--repeats", "1"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert [json.loads(line)["same counts"] for line in done.stdout.splitlines()] == [True, True]

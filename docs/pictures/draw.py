@@ -11,6 +11,8 @@ import pyarrow as pa
 import sordino as so
 from sordino.report.chart import Chart, Series
 from sordino.report.figures import chart_svg
+from sordino.studies.mothali_classifier import FITS, load
+from sordino.studies.noisy_folds import CodedTable, Fit, draws, folds, noisy_accuracies
 
 HERE = Path(__file__).parent
 
@@ -62,7 +64,33 @@ def gaussian_bayes() -> Chart:
     )
 
 
-PICTURES: tuple[Callable[[], Chart], ...] = (epsilon, gaussian_bayes)
+def naive_bayes() -> Chart:
+    """Accuracy on a public data set against ε: five folds, seeded noise drawn 40 times for each."""
+    data = load(None)["Nursery"]
+    epsilons = [0.01 * 10 ** (step / 5) for step in range(11)]
+    shown = {"NaiveBayes()": FITS["ours"], "the thesis' estimator": FITS["EB"], "clamped counts": FITS["ML"]}
+    found = {label: [accuracy(data, each, fit) for each in epsilons] for label, fit in shown.items()}
+    return Chart(
+        name="naive_bayes",
+        title="Nursery, 12,960 rows, 8 attributes, 5 classes: accuracy against ε",
+        x_label="ε",
+        y_label="%",
+        x_scale="log",
+        series=tuple(Series(label=label, x=epsilons, y=each) for label, each in found.items()),
+    )
+
+
+def accuracy(data: CodedTable, epsilon: float, fit: Fit) -> float:
+    law = data.law(epsilon)
+    folded = enumerate(folds(data, 5, [0]))
+    found = [
+        noisy_accuracies(data, trained, tested, draws(data, law, 40, [place]), law, {"it": fit})["it"].mean()
+        for place, (trained, tested) in folded
+    ]
+    return 100 * float(np.mean(found))
+
+
+PICTURES: tuple[Callable[[], Chart], ...] = (epsilon, gaussian_bayes, naive_bayes)
 
 
 if __name__ == "__main__":
