@@ -31,7 +31,8 @@ class Cost:
     """The price of one release: pure ``epsilon``, or ``rho``; the other one is zero.
 
     ``infinite`` marks a release without noise: for experiments, and never charged to a ledger.
-    ``stated`` remembers the (ε, δ) from which a ρ was made, for receipts.
+    ``stated`` remembers the (ε, δ) from which a ρ was made, for receipts. ``order`` is given where the ρ is that of one
+    Rényi order alone: the one at which the ledger that pays converts, or else the one at which the (ε, δ) was made.
 
     >>> Cost.pure(0.1).as_rho
     Fraction(1, 200)
@@ -41,6 +42,7 @@ class Cost:
     rho: Fraction = Fraction(0)
     infinite: bool = False
     stated: tuple[Fraction, Fraction] | None = None
+    order: Fraction | None = None
 
     @classmethod
     def pure(cls, epsilon: Amount) -> Cost:
@@ -97,7 +99,8 @@ class Cost:
         return left >= 0 and (self.rho == 0 or (left > 0 and self.rho <= rho_within(left, limit.stated[1])))
 
     def __add__(self, other: Cost) -> Cost:
-        return Cost(self.epsilon + other.epsilon, self.rho + other.rho, self.infinite or other.infinite)
+        order = self.order or other.order  # one session, one order
+        return Cost(self.epsilon + other.epsilon, self.rho + other.rho, self.infinite or other.infinite, order=order)
 
     def __str__(self) -> str:
         if self.infinite:
@@ -105,6 +108,8 @@ class Cost:
         amounts = [
             f"{name}={readable(value)}" for name, value in (("epsilon", self.epsilon), ("rho", self.rho)) if value
         ]
+        if self.order:
+            amounts.append(f"at order {readable(self.order)}")
         if self.stated:
             amounts.append(f"for epsilon={readable(self.stated[0])}, delta={readable(self.stated[1])}")
         return " ".join(amounts) or "nothing"
@@ -120,6 +125,8 @@ class Cost:
             document["epsilon"] = "infinite"
         if self.stated:
             document["stated"] = {"epsilon": float(self.stated[0]), "delta": float(self.stated[1])}
+        if self.order:
+            document["order"] = float(self.order)
         return document
 
     @classmethod
@@ -135,6 +142,7 @@ class Cost:
             Fraction(amounts["rho"]),
             document["epsilon"] == "infinite",
             None if stated is None else (exact("epsilon", stated["epsilon"]), exact("delta", stated["delta"])),
+            Fraction(document["order"]) if "order" in document else None,
         )
 
 
@@ -184,6 +192,15 @@ def up_to_float(value: Fraction) -> float:
     return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
 
 
+def order_of(rho: float, epsilon: float) -> Fraction | None:
+    """The Rényi order at which ρ is turned into (ε, δ); None where there is no ρ.
+
+    >>> round(float(order_of(0.03, 1.0)), 1)
+    17.6
+    """
+    return Fraction(_best_order(rho, epsilon)) if rho > 0 else None
+
+
 def delta_of(rho: float, epsilon: float) -> float:
     """A δ for which ρ-zCDP implies (ε, δ): the bound at a nearly optimal order, valid at any order."""
     return math.exp(min(0.0, _log_delta(rho, epsilon)))
@@ -214,13 +231,18 @@ def rho_within(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 def _log_delta(rho: float, epsilon: float) -> float:
-    """min over orders a > 1 of (a-1)(a rho - epsilon) - log(a-1) + a log(1-1/a), by bisection on its slope."""
+    """min over orders a > 1 of (a-1)(a rho - epsilon) - log(a-1) + a log(1-1/a)."""
     if rho <= 0:
         return -math.inf
+    order = _best_order(rho, epsilon)
+    return (order - 1) * (order * rho - epsilon) - math.log(order - 1) + order * math.log1p(-1 / order)
+
+
+def _best_order(rho: float, epsilon: float) -> float:
+    """By bisection on the slope of that exponent, which rises."""
     low, high = 1.0 + 1e-12, max(2.0, (epsilon + 1) / rho + 2)
     for _ in range(120):
         order = (low + high) / 2
         slope = (2 * order - 1) * rho - epsilon + math.log1p(-1 / order)
         low, high = (order, high) if slope < 0 else (low, order)
-    order = (low + high) / 2
-    return (order - 1) * (order * rho - epsilon) - math.log(order - 1) + order * math.log1p(-1 / order)
+    return (low + high) / 2

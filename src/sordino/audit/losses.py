@@ -24,6 +24,7 @@ from sordino.cost import Cost
 from sordino.domain import Domain
 from sordino.errors import ParameterError
 from sordino.privacy.noise import Noise
+from sordino.privacy.perturbed_minimiser import MinimumPrice
 from sordino.privacy.price import ChoicePrice
 from sordino.privacy.rehearsal import ObservedSession, RehearsalSession, Rehearsed
 from sordino.queries.private_table import PrivateTable
@@ -125,7 +126,12 @@ def _ask(subject: Callable[[PrivateTable], Any], session: ObservedSession | Rehe
 
 
 def log_ratio(mine: Rehearsed, theirs: Rehearsed) -> float:
-    """Log-likelihood ratio of one release: of the total it came from against the other, under the declared law."""
+    """Log-likelihood ratio of one release: of the total it came from against the other, under the declared law.
+
+    A minimiser with more weights than densities are computed for counts as nothing lost.
+    """
+    if isinstance(mine.price, MinimumPrice):
+        return (mine.log_density or 0.0) - (theirs.log_density or 0.0)
     if isinstance(mine.price, ChoicePrice):
         index, scale, pure = mine.handed_out[0], mine.price.scale, mine.price.cost.is_pure
         return log_choice(mine.exact_values, index, scale, pure) - log_choice(theirs.exact_values, index, scale, pure)

@@ -20,12 +20,14 @@ from typing import Any
 
 import numpy as np
 
+from sordino.audit.minima import too_little_noise_for_a_minimum
 from sordino.audit.neighbours import SIZES, Pair, pairs
 from sordino.audit.verdict import AuditReport
 from sordino.cost import Cost
 from sordino.domain import Domain
-from sordino.privacy.price import ChoicePrice, Price
-from sordino.privacy.rehearsal import RehearsalSession, Rehearsed, Script
+from sordino.privacy.perturbed_minimiser import MinimumPrice
+from sordino.privacy.price import ChoicePrice
+from sordino.privacy.rehearsal import AnyPrice, RehearsalSession, Rehearsed, Script
 from sordino.queries.private_table import PrivateTable
 from sordino.release import Law
 from sordino.statistics.statistic import Record
@@ -164,14 +166,15 @@ def _moved_too_far(first: Sequence[Rehearsed], second: Sequence[Rehearsed]) -> I
         yield from _too_little_noise(number, mine.price)
 
 
-def _beyond_declared(number: int, price: Price | ChoicePrice, moves: Sequence[int]) -> Iterator[str]:
+def _beyond_declared(number: int, price: AnyPrice, moves: Sequence[int]) -> Iterator[str]:
     if isinstance(price, ChoicePrice):
         if max(map(abs, moves)) > price.sensitivity:
             yield f"release {number}: a score moved by {max(map(abs, moves))}, declared {price.sensitivity}"
         if price.monotone and min(moves) < 0 < max(moves):
             yield f"release {number}: scores moved in both directions, declared monotone"
         return
-    weights = price.statistic.weights or (1,) * len(moves)
+    weights = () if isinstance(price, MinimumPrice) else price.statistic.weights or ()
+    weights = weights or (1,) * len(moves)
     squared = sum(weight * move * move for weight, move in zip(weights, moves, strict=True))
     if sum(map(abs, moves)) > price.sensitivity.l1:
         yield f"release {number}: the total moved by {sum(map(abs, moves))} in L1, declared {price.sensitivity.l1}"
@@ -179,7 +182,7 @@ def _beyond_declared(number: int, price: Price | ChoicePrice, moves: Sequence[in
         yield f"release {number}: the total moved by {squared} in squared L2, declared {price.sensitivity.l2_squared}"
 
 
-def _too_little_noise(number: int, price: Price | ChoicePrice) -> Iterator[str]:
+def _too_little_noise(number: int, price: AnyPrice) -> Iterator[str]:
     """The scale, recomputed here from the declared sensitivity and cost: a second opinion on the gate's own."""
     cost = price.cost
     if isinstance(price, ChoicePrice):
@@ -187,6 +190,10 @@ def _too_little_noise(number: int, price: Price | ChoicePrice) -> Iterator[str]:
         enough = scale * cost.epsilon >= spread if cost.is_pure else 8 * cost.rho * scale**2 >= spread**2
         if not enough:
             yield f"release {number}: the scale of the choice is below what its cost asks"
+        return
+    if isinstance(price, MinimumPrice):
+        if too_little_noise_for_a_minimum(price):
+            yield f"release {number}: the noise of the minimiser is below what its cost asks"
         return
     weights = price.statistic.weights or (1,) * len(price.laws)
     for law, weight in zip(price.laws, weights, strict=True):

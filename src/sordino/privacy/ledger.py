@@ -3,7 +3,8 @@
 The law. A ledger promises (ε, δ). With δ = 0 it has one lane: the ε of its releases add up to at most ε. With
 δ > 0 it has two, fixed at opening: a pure lane of ``pure``, and a lane of ρ = ``rho_within(ε - pure, δ)``. A
 pure release is booked in the pure lane when it fits there, else at ε²/2 in the ρ lane; a Gaussian release in
-the ρ lane. What fits neither lane is refused, and a refusal changes nothing. A charge is never given back.
+the ρ lane, if its ρ holds at every order or at the ``order`` at which that lane is converted. What fits neither lane
+is refused, and a refusal changes nothing. A charge is never given back.
 
 Then everything released under the ledger, in any adaptive order, is (ε, δ)-differentially private together:
 ``docs/proofs/ledger.md``.
@@ -24,7 +25,7 @@ from decimal import ROUND_DOWN, Context, Decimal
 from fractions import Fraction
 from typing import NoReturn, Protocol
 
-from sordino.cost import Amount, Cost, delta_of, exact, positive, probability, rho_within
+from sordino.cost import Amount, Cost, delta_of, exact, order_of, positive, probability, rho_within
 from sordino.domain import Neighbours
 from sordino.errors import BudgetError, LedgerError, ParameterError
 from sordino.privacy.ledger_file import Budget, Change, Entry, Lane, LedgerFile, Spent, State, create
@@ -36,6 +37,9 @@ Request = tuple[str, Cost, Mapping[str, object]]
 
 #: Longer fractions are refused: sums stay fast, and well below Python's limit on the digits of an integer.
 MOST_BITS = 8192
+
+#: Another machine may find the last digits of an order otherwise.
+_SAME_ORDER = Fraction(1, 10**9)
 
 
 class Ledger:
@@ -141,6 +145,11 @@ class Ledger:
     def rho(self) -> Fraction:
         """Limit of the ρ lane, 0 when δ = 0."""
         return self._store.state().budget.rho
+
+    @property
+    def order(self) -> Fraction | None:
+        """The Rényi order at which the ρ lane is converted; None when there is no such lane."""
+        return _order(self._store.state().budget)
 
     @property
     def name(self) -> str | None:
@@ -276,9 +285,17 @@ def placed(budget: Budget, spent: Spent, cost: Cost) -> tuple[Lane, Fraction] | 
     """
     if cost.is_pure and spent.epsilon + cost.epsilon <= budget.pure:
         return "epsilon", cost.epsilon
-    if spent.rho + cost.as_rho <= budget.rho:
+    if spent.rho + cost.as_rho <= budget.rho and not _at_another_order(budget, cost):
         return "rho", cost.as_rho
     return None
+
+
+def _at_another_order(budget: Budget, cost: Cost) -> bool:
+    return cost.order is not None and cost.order != _order(budget)
+
+
+def _order(budget: Budget) -> Fraction | None:
+    return order_of(float(budget.rho), float(budget.epsilon - budget.pure))
 
 
 def booked(state: State, requests: Sequence[tuple[str, Cost, str]]) -> tuple[State, list[Entry]]:
@@ -321,6 +338,8 @@ def problems_of(state: State, entries: Sequence[Entry]) -> list[str]:
         digest = entry.digest
         if entry.amount <= 0 or (entry.lane, entry.amount) not in _prices(entry.cost):
             problems.append(f"entry {entry.number} books another amount than its cost")
+        if entry.cost.order and abs(entry.cost.order - (_order(state.budget) or 0)) > _SAME_ORDER:
+            problems.append(f"entry {entry.number} holds at another order than that of the ledger")
         sums = plus(sums, entry.lane, entry.amount)
     if (state.entries, state.digest) != (len(entries), digest):
         problems.append(f"{state.entries} entries were written, and the last digest is not theirs or some are gone")
@@ -416,6 +435,8 @@ def _refuse(state: State, what: str, cost: Cost, among: str) -> NoReturn:
         rule = "this ledger has delta=0 and takes pure releases only. Ask with delta=0, or open one with a delta"
     else:
         rule = "it fits neither lane. Ask for less" if state.budget.delta else "it does not fit. Ask for less"
+    if _at_another_order(state.budget, cost):
+        rule = "its rho holds at another order than that of this ledger. Price it with this ledger"
     asked = f"epsilon={shown(cost.epsilon)}" if cost.is_pure else f"rho={shown(cost.rho)}"
     if cost.is_pure and state.budget.delta:
         asked += f" in the pure lane or rho={shown(cost.as_rho)} in the rho lane"

@@ -108,6 +108,8 @@ class Entry:
     def as_row(self) -> tuple[Any, ...]:
         """Plain values in the order of the table's columns."""
         cost = {"epsilon": str(self.cost.epsilon), "rho": str(self.cost.rho)}
+        if self.cost.order:
+            cost["order"] = str(self.cost.order)
         if self.cost.stated:
             cost |= {"for_epsilon": str(self.cost.stated[0]), "for_delta": str(self.cost.stated[1])}
         labels = (self.number, self.when, self.who, self.what, self.lane)
@@ -120,7 +122,7 @@ class Entry:
         when, who, what, lane, cost_text, amount, receipt, digest = map(_text, texts)
         cost = {name: Fraction(value) for name, value in json.loads(cost_text).items()}
         stated = (cost["for_epsilon"], cost["for_delta"]) if "for_epsilon" in cost else None
-        paid = Cost(epsilon=cost["epsilon"], rho=cost["rho"], stated=stated)
+        paid = Cost(epsilon=cost["epsilon"], rho=cost["rho"], stated=stated, order=cost.get("order"))
         return cls(int(number), when, who, what, cast(Lane, lane), paid, Fraction(amount), receipt, digest)
 
 

@@ -2,12 +2,14 @@
 
 Secure noise comes from OpenDP's exact discrete samplers on 64-bit integers, fed by the operating system. A draw
 at either end of 64 bits may be saturated and is never used. Seeded noise has the same laws, is drawn by numpy
-in one sweep, and exists for experiments: everything made with it is marked *not private*.
+in one sweep, and exists for experiments: everything made with it is marked *not private*. Continuous noise, for the
+perturbed minimiser alone, is made in floats from the operating system's bits: idealised arithmetic, never called exact.
 """
 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, Protocol
@@ -18,6 +20,8 @@ from sordino.errors import NoiseError, ParameterError
 from sordino.release import DiscreteGaussian, DiscreteLaplace, Law, NoNoise
 
 _LARGEST_DRAW = 2**63 - 1
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
 class Noise(Protocol):
@@ -31,6 +35,14 @@ class Noise(Protocol):
 
     def choose(self, exact_scores: Sequence[int], scale: float, pure: bool) -> int:
         """The index of a noisy maximum: exponential noise (pure) or Gumbel noise (rho)."""
+        ...
+
+    def normals(self, count: int) -> Floats:
+        """Standard normal numbers, in floats."""
+        ...
+
+    def exponentials(self, count: int) -> Floats:
+        """Standard exponential numbers, in floats."""
         ...
 
 
@@ -53,6 +65,17 @@ class SecureNoise:
         if scale == 0:
             return int(np.argmax(exact_scores))
         return int(_noisy_maximum(scale, pure)(list(exact_scores)))
+
+    def normals(self, count: int) -> Floats:
+        """Box and Muller's transform of exponential and uniform numbers."""
+        lengths = np.sqrt(2 * self.exponentials(count))
+        normals: Floats = lengths * np.cos(2 * math.pi * _uniforms(count))
+        return normals
+
+    def exponentials(self, count: int) -> Floats:
+        """Minus the logarithm of uniform numbers."""
+        exponentials: Floats = -np.log(_uniforms(count))
+        return exponentials
 
     @staticmethod
     def _draw_alike(law: Law, count: int) -> list[int]:
@@ -96,6 +119,21 @@ class SeededNoise:
             return int(np.argmax(scores))
         draw = self._generator.standard_exponential if pure else self._generator.gumbel
         return int(np.argmax(scores + scale * draw(size=len(scores))))
+
+    def normals(self, count: int) -> Floats:
+        """From the seed."""
+        return self._generator.standard_normal(count)
+
+    def exponentials(self, count: int) -> Floats:
+        """From the seed."""
+        return self._generator.standard_exponential(count)
+
+
+def _uniforms(count: int) -> Floats:
+    """Numbers in (0, 1], each from 64 bits of the operating system."""
+    bits = np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
+    uniforms: Floats = (bits.astype(np.float64) + 0.5) * 2.0**-64
+    return uniforms
 
 
 def _generator(random_state: Any) -> np.random.Generator:

@@ -6,24 +6,39 @@ stands. Callers ask for statistics and get noisy integers with receipts; they ne
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any, TypeVar
 
 from sordino.cost import Cost
 from sordino.domain import Domain
 from sordino.engine.accumulation import Accumulation
+from sordino.engine.feature_blocks import FeatureBlocks
 from sordino.engine.local import Progress, accumulate
 from sordino.engine.spark import accumulate_on_spark
 from sordino.errors import BudgetError, ParameterError, PassError, SordinoError
 from sordino.privacy.ledger import Ledger
+from sordino.privacy.minimiser import Objective, minimise
 from sordino.privacy.noise import Noise, SecureNoise, SeededNoise
+from sordino.privacy.perturbed_minimiser import (
+    CERTIFICATE,
+    IDEALISED,
+    RELEASE_STEPS,
+    Minimisation,
+    MinimumPrice,
+    price_minimum,
+    rounded_release,
+)
 from sordino.privacy.price import ChoicePrice, Price, Question, price, price_choice, split
 from sordino.release import Charge, NoisyTotal, Receipt
 from sordino.statistics.choice import ChoiceScores
 from sordino.statistics.statistic import Statistic
+from sordino.table.clipping import Floats
 from sordino.table.opening import check_domain, open_source
 from sordino.table.source import Source
 from sordino.table.spark import SparkSource
+
+Found = TypeVar("Found")
 
 
 class Session:
@@ -128,7 +143,47 @@ class Session:
         """Whether the ledger has room for this pure cost in its pure lane, where it is worth most; none: it has."""
         return self._ledger is None or cost.epsilon <= self._ledger.remaining.epsilon
 
-    def _charge(self, prices: Sequence[Price | ChoicePrice]) -> Sequence[int | None]:
+    def orders(self, order: Fraction | None) -> tuple[Fraction, ...]:
+        """Rényi orders at which a minimiser's cost must hold: the ledger's, which pays, and that of the cost itself."""
+        ledgers = None if self._ledger is None else self._ledger.order
+        return tuple(dict.fromkeys(each for each in (ledgers, order) if each is not None))
+
+    def price_minimum(self, minimisation: Minimisation, cost: Cost) -> MinimumPrice:
+        """What a minimisation would cost and carry. Reads no row and spends nothing."""
+        return price_minimum(minimisation, cost, self.domain.neighbours, self.orders(minimisation.order))
+
+    def minimise(self, minimisation: Minimisation, cost: Cost) -> NoisyTotal:
+        """The perturbed minimiser of a sum over all records: a row of weights per output, one after the other."""
+        if isinstance(self._source, SparkSource):
+            raise ParameterError(
+                "minimiser: it reads the rows again and again on one machine, and this table is on Spark. "
+                "Write solver='gradient-descent'."
+            )
+        priced = self.price_minimum(minimisation, cost)
+        (entry,) = self._charge([priced])
+        values = self._minimum(priced)
+        receipt = self._receipt(minimisation, priced.charge(entry)).with_caveat(IDEALISED)
+        return NoisyTotal(values, (), RELEASE_STEPS, receipt)
+
+    def _minimum(self, priced: MinimumPrice) -> tuple[int, ...]:
+        """Records, noise, minimiser, noise for what the certificate leaves open."""
+        return self._guarded(lambda: self._released(priced, self._blocks(priced.minimisation)))
+
+    def _released(self, priced: MinimumPrice, blocks: FeatureBlocks) -> tuple[int, ...]:
+        linear = priced.linear.draw(self._noise)
+        return rounded_release(self._solved(priced, blocks, linear) + priced.finish.draw(self._noise))
+
+    def _solved(self, priced: MinimumPrice, blocks: FeatureBlocks, linear: Floats) -> Floats:
+        asked = priced.minimisation
+        return minimise(Objective(blocks, asked.loss, asked.ridge, linear), CERTIFICATE)
+
+    def _blocks(self, asked: Minimisation) -> FeatureBlocks:
+        blocks = FeatureBlocks(self._source, self.domain, asked.features, asked.labels)
+        blocks.load()
+        self._require_declared_rows(blocks)
+        return blocks
+
+    def _charge(self, prices: Sequence[Price | ChoicePrice | MinimumPrice]) -> Sequence[int | None]:
         if any(each.cost.infinite for each in prices) and (self._noise.secure or self._ledger is not None):
             raise ParameterError(
                 "epsilon: infinity means no noise. It is for experiments: with random_state, and without a ledger."
@@ -138,12 +193,20 @@ class Session:
         return self._ledger.charge([(each.charge().statistic, each.cost, each.charge().to_dict()) for each in prices])
 
     def _pass(self, statistics: Sequence[Statistic]) -> list[tuple[int, ...]]:
-        """Exact totals. An error of any library is replaced, outside its handler, by one without private values."""
+        """Exact totals."""
+        return self._guarded(lambda: self._totals(statistics))
+
+    def _totals(self, statistics: Sequence[Statistic]) -> list[tuple[int, ...]]:
+        accumulation = self._accumulate(statistics)
+        self._require_declared_rows(accumulation)
+        return [total.exact_values for total in accumulation.totals()]
+
+    @staticmethod
+    def _guarded(look: Callable[[], Found]) -> Found:
+        """An error of any library is replaced, outside its handler, by one without private values."""
         failed = ""
         try:
-            accumulation = self._accumulate(statistics)
-            self._require_declared_rows(accumulation)
-            return [total.exact_values for total in accumulation.totals()]
+            return look()
         except PassError:
             raise
         except SordinoError as error:
@@ -157,14 +220,14 @@ class Session:
             return accumulate_on_spark(self._source, self.domain, statistics)
         return accumulate(self._source, self.domain, statistics, progress=self.progress)
 
-    def _require_declared_rows(self, accumulation: Accumulation) -> None:
+    def _require_declared_rows(self, accumulation: Accumulation | FeatureBlocks) -> None:
         if self.domain.rows is not None and accumulation.exact_rows != self.domain.rows:
             raise PassError(
                 f"table: the domain declares {self.domain.rows} rows as public, and the table has another number. "
                 "The charge stands and nothing was released. Correct rows in the domain."
             )
 
-    def _receipt(self, statistic: Statistic, charge: Charge) -> Receipt:
+    def _receipt(self, statistic: Statistic | Minimisation, charge: Charge) -> Receipt:
         caveats, private = self._caveats(statistic.columns), True
         if not self._noise.secure:
             caveats, private = ("seeded noise: not private", *caveats), False
