@@ -61,6 +61,7 @@ class MostFrequent(Classifier):
 
 #: Name of the public class (or of one of this folder) -> its factory.
 ESTIMATORS: dict[str, Callable[..., Any]] = {
+    "LargeMarginMixture": so.LargeMarginMixture,
     "MostFrequent": MostFrequent,
     "GaussianBayes": so.GaussianBayes,
     "GradientEM": GradientEM,

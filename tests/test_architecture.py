@@ -96,6 +96,8 @@ REMEMBERED = {
     ("engine.self_test", "require_exact_products"): "nothing",
     ("privacy.noise", "_sampler"): "a law and a scale",
     ("privacy.noise", "_noisy_maximum"): "a scale",
+    ("privacy.perturbed_minimiser", "smallest_ridge"): "a loss, a cost and orders",
+    ("privacy.perturbed_minimiser", "_normal_scale"): "a loss, a ridge, a cost and an order",
     ("queries.ratio", "_quantiles"): "a law and a level",
 }
 

@@ -21,6 +21,7 @@ _HOMES = {
     "Receipt": "sordino.release",
     "SordinoError": "sordino.errors",
     "GradientEM": "sordino.models.gradient_em",
+    "LargeMarginMixture": "sordino.models.large_margin_mixture",
     "NaiveBayes": "sordino.models.naive_bayes",
     "anatomize": "sordino.anonymity.anatomy",
     "diversity": "sordino.anonymity.diversity",

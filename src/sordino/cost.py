@@ -195,8 +195,8 @@ def up_to_float(value: Fraction) -> float:
 def order_of(rho: float, epsilon: float) -> Fraction | None:
     """The Rényi order at which ρ is turned into (ε, δ); None where there is no ρ.
 
-    >>> round(float(order_of(0.03, 1.0)), 1)
-    17.6
+    >>> round(float(order_of(0.03, 1.0) or 0))
+    18
     """
     return Fraction(_best_order(rho, epsilon)) if rho > 0 else None
 

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from sordino.privacy.margin_losses import Loss
-from sordino.privacy.perturbed_minimiser import CERTIFICATE, MinimumPrice
+from sordino.privacy.perturbed_minimiser import MinimumPrice, certificate
 from sordino.table.clipping import Floats
 
 #: How many made-up records, and how long their scores may be.
@@ -49,7 +49,7 @@ def made_up_records(loss: Loss, ridge: float, public: np.random.Generator) -> tu
 
 def _finish(price: MinimumPrice) -> float:
     """What the noise on the solution costs."""
-    moved = 2 * CERTIFICATE / price.minimisation.ridge
+    moved = 2 * certificate(price.minimisation.ridge) / price.minimisation.ridge
     if price.cost.is_pure:
         rows = price.linear.outputs if price.linear.kind == "blocks" else 1
         return moved * math.sqrt(rows) / price.finish.scale

@@ -13,6 +13,7 @@ from sordino.cost import Cost
 from sordino.domain import Category, Column, Domain, Neighbours, Real
 from sordino.models.gaussian_bayes import GaussianBayes
 from sordino.models.gradient_em import GradientEM
+from sordino.models.large_margin_mixture import LargeMarginMixture
 from sordino.models.naive_bayes import NaiveBayes
 from sordino.models.private_classifier import PrivateClassifier
 from sordino.models.threshold_rule import ThresholdRule
@@ -164,6 +165,8 @@ ESTIMATORS: dict[str, Subject] = {
         table, "b"
     ),
     "gradient EM, missing, delta": lambda table: GradientEM("missing", epsilon=1, delta=1e-6, rounds=1).fit(table, "b"),
+    "large margin": lambda table: LargeMarginMixture(epsilon=1).fit(table, "c"),
+    "large margin, delta": lambda table: LargeMarginMixture(epsilon=1, delta=1e-6).fit(table, "c"),
     "naive Bayes": lambda table: NaiveBayes(epsilon=1, bins=3).fit(table, "c"),
     "naive Bayes, delta": lambda table: NaiveBayes(epsilon=1, delta=1e-6, bins=3).fit(table, "c"),
     "naive Bayes, consistent": lambda table: NaiveBayes(epsilon=1, estimator="consistent", bins=3).fit(table, "c"),

@@ -24,6 +24,7 @@ from sordino.release import Receipt
 ESTIMATORS: dict[str, str] = {
     "GaussianBayes": "sordino.models.gaussian_bayes",
     "GradientEM": "sordino.models.gradient_em",
+    "LargeMarginMixture": "sordino.models.large_margin_mixture",
     "NaiveBayes": "sordino.models.naive_bayes",
     "PrivateClassifier": "sordino.models.private_classifier",
     "ThresholdRule": "sordino.models.threshold_rule",

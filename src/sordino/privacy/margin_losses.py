@@ -22,7 +22,14 @@ Bend = Any
 class Loss(Protocol):
     """A convex function of the scores of one record, and what is known of it."""
 
-    outputs: int
+    @property
+    def outputs(self) -> int:
+        """C."""
+        ...
+
+    def __hash__(self) -> int:
+        """Of public numbers."""
+        ...
 
     @property
     def vertices(self) -> tuple[tuple[int, float], ...]:

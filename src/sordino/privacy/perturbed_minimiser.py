@@ -4,9 +4,9 @@
 
 Its law. *Pure*: B has density exp(-|B| / scale) on the subspace of matrices whose columns sum to zero, or, for many
 outputs, exp(-sum_c |B_c| / scale) over the rows B_c. *Concentrated*: B is Gaussian, and the cost is a ρ at one Rényi
-order. The minimiser is found up to a gradient of length ``CERTIFICATE``; noise for what that can move, 2 CERTIFICATE /
-ridge, is added at a hundredth of the cost. Proof: ``docs/proofs/perturbed-minimiser.md``. The noise is continuous and
-the solver works in floats: the receipt says *idealised arithmetic*.
+order. The minimiser is found up to a gradient of length g, ``certificate``; noise for what that can move, 2 g / ridge,
+is added at a hundredth of the cost. Proof: ``docs/proofs/perturbed-minimiser.md``. The noise is continuous and the
+solver works in floats: the receipt says *idealised arithmetic*.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from typing import Literal, Protocol
 
 import numpy as np
@@ -30,7 +30,7 @@ from sordino.statistics.statistic import Sensitivity
 from sordino.statistics.vectors import VectorMap
 from sordino.table.clipping import Floats
 
-#: The gradient at what is released is at most this long.
+#: The gradient at what is released is at most this long, times the ridge where that is above one.
 CERTIFICATE = 2.0**-24
 
 #: What of the cost pays for the distance to the exact minimiser.
@@ -171,7 +171,7 @@ class MinimumPrice:
 
 
 def price_minimum(
-    minimisation: Minimisation, cost: Cost, neighbours: Neighbours, orders: Sequence[Fraction] = ()
+    minimisation: Minimisation, cost: Cost, neighbours: Neighbours, orders: tuple[Fraction, ...] = ()
 ) -> MinimumPrice:
     """The noise for a minimisation; a ridge too small for the guarantee is refused.
 
@@ -183,7 +183,7 @@ def price_minimum(
         raise ParameterError(
             f"ridge: too small for the guarantee at this cost. Got {ridge:.6g}. Write ridge={_up(smallest)} or more."
         )
-    moved = (moves(neighbours) * gradient_bound(loss) + 2 * CERTIFICATE) / ridge * RELEASE_STEPS
+    moved = (moves(neighbours) * gradient_bound(loss) + 2 * certificate(ridge)) / ridge * RELEASE_STEPS
     most = loss.outputs * size
     sensitivity = Sensitivity(math.ceil(moved * math.sqrt(most)) + most, math.ceil((moved + math.sqrt(most)) ** 2))
     if cost.infinite:
@@ -195,7 +195,7 @@ def price_minimum(
 
 
 def usual_ridge(
-    loss: Loss, features: int, cost: Cost, neighbours: Neighbours, orders: Sequence[Fraction] = ()
+    loss: Loss, features: int, cost: Cost, neighbours: Neighbours, orders: tuple[Fraction, ...] = ()
 ) -> float:
     """The ridge at which noise alone gives scores whose largest of C is about 1, if that is enough for the guarantee.
 
@@ -212,21 +212,22 @@ def usual_ridge(
     return ridge
 
 
-def smallest_ridge(loss: Loss, cost: Cost, neighbours: Neighbours, orders: Sequence[Fraction] = ()) -> float:
+@lru_cache(maxsize=256)
+def smallest_ridge(loss: Loss, cost: Cost, neighbours: Neighbours, orders: tuple[Fraction, ...] = ()) -> float:
     """The smallest ridge that the guarantee allows: curvature may take half of the cost, or is free from here on."""
     if cost.infinite:
         return 0.001
     if _curvature_is_free(loss, cost):
         return (2 if loss.outputs == 2 else 4) * moves(neighbours) / float(_main(cost).epsilon) * (1 + 1e-12)
     low, high = 1e-12, 1e12
-    for _ in range(100):
+    while high > low * 1.001:
         middle = math.sqrt(low * high)
         low, high = (low, middle) if _curvature_fits(loss, middle, _main(cost), neighbours, orders) else (middle, high)
     return high
 
 
 def linear_term(
-    loss: Loss, features: int, ridge: float, cost: Cost, neighbours: Neighbours, orders: Sequence[Fraction] = ()
+    loss: Loss, features: int, ridge: float, cost: Cost, neighbours: Neighbours, orders: tuple[Fraction, ...] = ()
 ) -> Perturbation:
     """The law of the linear term at a ridge and a cost."""
     if not cost.is_pure:
@@ -244,6 +245,11 @@ def linear_term(
 def gradient_bound(loss: Loss) -> float:
     """The longest gradient of one record."""
     return math.sqrt(max(squared for _, squared in loss.vertices))
+
+
+def certificate(ridge: float) -> float:
+    """The longest gradient with which the solver may stop."""
+    return CERTIFICATE * max(1.0, ridge)
 
 
 def moves(neighbours: Neighbours) -> int:
@@ -273,7 +279,7 @@ def divergence(loss: Loss, ridge: float, scale: float, neighbours: Neighbours, o
         logs.append(beta * losses)
         weights.append(math.log(number) - grid**2 / 2 + math.log((grid[1] - grid[0]) / math.sqrt(2 * math.pi)))
     bounds = []
-    for threshold in np.linspace(0, 4 / ridge, 9):
+    for threshold in np.linspace(0, 2 / ridge, 5):
         least = beta * float(_with_curvature(loss, ridge, scale, neighbours, np.array([threshold]))[0])
         terms = [np.array([least]), *map(partial(_above, least), weights, logs)]
         bounds.append(_log_sum(np.concatenate(terms)))
@@ -292,9 +298,9 @@ def _log_sum(logs: Floats) -> float:
     return highest + math.log(float(np.exp(logs - highest).sum()))
 
 
-#: Nodes of the trapezoid rule, and a slack in the logarithm that covers its error many times over.
-_NODES = 2**12
-_QUADRATURE_SLACK = 1e-6
+#: Nodes of the trapezoid rule, and a slack in the logarithm that covers its error.
+_NODES = 2**10
+_QUADRATURE_SLACK = 1e-4
 
 
 def _with_curvature(loss: Loss, ridge: float, scale: float, neighbours: Neighbours, losses: Floats) -> Floats:
@@ -323,6 +329,7 @@ def _vertices(loss: Loss, neighbours: Neighbours) -> list[tuple[int, float]]:
     return [*((2 * m, r) for m, r in one), *pairs]
 
 
+@lru_cache(maxsize=256)
 def _normal_scale(loss: Loss, ridge: float, rho: float, neighbours: Neighbours, order: float) -> float:
     """The smallest Gaussian scale, rounded up, whose divergence of this order is at most order · ρ."""
     low = gradient_bound(loss) / math.sqrt(2 * rho) / 4
@@ -331,7 +338,7 @@ def _normal_scale(loss: Loss, ridge: float, rho: float, neighbours: Neighbours, 
         low, high = high, 2 * high
         if high > 2.0**60:
             raise NoiseError("price: at this order of the ledger no noise is enough. Ask with delta=0.")
-    while high > low * (1 + 1e-6):
+    while high > low * (1 + 1e-5):
         middle = (low + high) / 2
         enough = divergence(loss, ridge, middle, neighbours, order) <= order * rho
         low, high = (low, middle) if enough else (middle, high)
@@ -343,7 +350,7 @@ def _curvature_is_free(loss: Loss, cost: Cost) -> bool:
     return isinstance(loss, Softmax) and cost.is_pure and loss.outputs < _FEWEST_BLOCKS
 
 
-def _curvature_fits(loss: Loss, ridge: float, cost: Cost, neighbours: Neighbours, orders: Sequence[Fraction]) -> bool:
+def _curvature_fits(loss: Loss, ridge: float, cost: Cost, neighbours: Neighbours, orders: tuple[Fraction, ...]) -> bool:
     if cost.is_pure:
         return loss.curvature(ridge) <= float(cost.epsilon) / 2
     return all(
@@ -359,7 +366,7 @@ def _main(cost: Cost) -> Cost:
 def _finish(linear: Perturbation, ridge: float, cost: Cost) -> Perturbation:
     """Noise on the solution, which is at most CERTIFICATE / ridge from the exact minimiser on either table."""
     share = cost.share(CERTIFICATE_SHARE)
-    moved = 2 * CERTIFICATE / ridge * (1 + 1e-9)
+    moved = 2 * certificate(ridge) / ridge * (1 + 1e-9)
     if linear.kind == "blocks":  # the lengths of all rows together are at most so many times the whole length
         moved *= math.sqrt(linear.outputs) * (1 + 1e-12)
     scale = moved / float(share.epsilon) if cost.is_pure else moved / math.sqrt(2 * float(share.rho))

@@ -21,11 +21,11 @@ from sordino.privacy.ledger import Ledger
 from sordino.privacy.minimiser import Objective, minimise
 from sordino.privacy.noise import Noise, SecureNoise, SeededNoise
 from sordino.privacy.perturbed_minimiser import (
-    CERTIFICATE,
     IDEALISED,
     RELEASE_STEPS,
     Minimisation,
     MinimumPrice,
+    certificate,
     price_minimum,
     rounded_release,
 )
@@ -175,7 +175,7 @@ class Session:
 
     def _solved(self, priced: MinimumPrice, blocks: FeatureBlocks, linear: Floats) -> Floats:
         asked = priced.minimisation
-        return minimise(Objective(blocks, asked.loss, asked.ridge, linear), CERTIFICATE)
+        return minimise(Objective(blocks, asked.loss, asked.ridge, linear), certificate(asked.ridge))
 
     def _blocks(self, asked: Minimisation) -> FeatureBlocks:
         blocks = FeatureBlocks(self._source, self.domain, asked.features, asked.labels)
