@@ -17,6 +17,7 @@ PUBLIC = [
     "Domain",
     "GaussianBayes",
     "GradientEM",
+    "LargeMarginMixture",
     "Ledger",
     "NaiveBayes",
     "PrivateClassifier",

@@ -11,14 +11,13 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import pyarrow as pa
 
 from sordino.cost import Cost
 from sordino.domain import Category, Domain, Real
-from sordino.engine.feature_blocks import FeatureBlocks
 from sordino.privacy.minimiser import Objective, log_determinant
 from sordino.privacy.noise import Noise, SecureNoise
 from sordino.privacy.perturbed_minimiser import Minimisation, MinimumPrice, released_weights, rounded_release
@@ -28,6 +27,9 @@ from sordino.release import Charge, Law, Receipt
 from sordino.statistics.statistic import Record, Statistic
 from sordino.table.clipping import Floats
 from sordino.table.memory import StreamSource
+
+if TYPE_CHECKING:
+    from sordino.engine.feature_blocks import FeatureBlocks
 
 AnyPrice = Price | ChoicePrice | MinimumPrice
 
