@@ -130,7 +130,7 @@ def test_there_is_no_way_to_give_a_charge_back() -> None:
     public = {name for name in dir(Ledger) if not name.startswith("_")}
     assert public == {
         *("open", "read", "charge", "bind", "verify", "entries"),
-        *("epsilon", "delta", "pure", "rho", "name", "neighbours", "spent", "remaining", "on_disk", "path"),
+        *("epsilon", "delta", "pure", "rho", "order", "name", "neighbours", "spent", "remaining", "on_disk", "path"),
     }
 
 
