@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -235,7 +235,7 @@ class StreamSource(Source):
         """Record batches of the stream, cut small enough that every thread gets some."""
         require_columns("table", self._kinds, columns)
         narrowed = _as_columns(lambda: self._typed(_narrowed(self._data, list(columns))))
-        for batch in _as_columns(lambda: pa.RecordBatchReader.from_stream(narrowed)):
+        for batch in _as_columns(lambda: _batches(narrowed)):
             for start in range(0, batch.num_rows, _ROWS_PER_BATCH):
                 yield unread(ArrowBlock, batch.slice(start, _ROWS_PER_BATCH))
 
@@ -246,6 +246,14 @@ class StreamSource(Source):
         for name in loose:
             frame[name] = frame[name].astype(object).map(_cell_as_text, na_action="ignore").astype("string")
         return frame
+
+
+def _batches(frame: Any) -> Iterable[pa.RecordBatch]:
+    """A table of Arrow's own has its batches at hand: older releases of Arrow crash on a stream of its dictionaries."""
+    batches: Iterable[pa.RecordBatch] = (
+        frame.to_batches() if isinstance(frame, pa.Table) else pa.RecordBatchReader.from_stream(frame)
+    )
+    return batches
 
 
 def _plain(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
