@@ -251,6 +251,10 @@ STATISTICS: dict[str, Callable[[int, Neighbours], Built]] = {
     "histograms by class": _by_class(_histograms),
     "sum in a box by class": _by_class(lambda domain, d: Sum(Box(reals(d)))),
     "sum in a ball by class": _by_class(lambda domain, d: Sum(Ball(reals(d)))),
+    "sum in a ball by bins of another column": lambda d, neighbours: (
+        ByClass(Sum(Ball(reals(d))), BinAxis.of(domain_of(d + 1, neighbours), f"x{d}", 4)),
+        domain_of(d + 1, neighbours),
+    ),
     "second moments in a box by class": _by_class(lambda domain, d: SecondMoment(Box(reals(d)))),
     "second moments in a box by class, Frobenius": _by_class(
         lambda domain, d: SecondMoment(Box(reals(d)), frobenius=True)

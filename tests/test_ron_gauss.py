@@ -231,7 +231,7 @@ def test_directions_between_classes_and_above_the_noise_are_the_ones_planted() -
     assert np.linalg.norm(found[[4, 9]]) == pytest.approx(math.sqrt(2), abs=1e-9)
     noise = np.random.default_rng(0).normal(0, 10, (20, 20))
     second = np.diag(np.where(np.arange(20) == 6, 5000.0, 1.0)) + np.triu(noise) + np.triu(noise, 1).T
-    planted = above_noise(second, np.zeros(20), 100.0, 10.0, 20)
+    planted = above_noise(second, np.zeros(20), 100.0, 10.0)
     assert planted.shape == (20, 1)
     assert abs(planted[6, 0]) > 0.99
     whole = completed(planted, 5, 0)

@@ -1,4 +1,4 @@
-"""Any additive statistic, once per value of a category column. Proof: ``docs/proofs/by-class.md``."""
+"""Any additive statistic, once per class or per public cell of a column. Proof: ``docs/proofs/by-class.md``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from sordino.domain import Domain, Neighbours
 from sordino.errors import ParameterError
-from sordino.statistics.histograms import CategoryAxis
+from sordino.statistics.histograms import Axis
 from sordino.statistics.statistic import Norm, Record, Sensitivity, Statistic
 from sordino.table.clipping import Batch, ChosenRows, Integers
 
@@ -18,7 +18,7 @@ class ByClass(Statistic):
     """One vector indexed by class: a record touches its own class's block only."""
 
     inner: Statistic
-    classes: CategoryAxis
+    classes: Axis
 
     def __post_init__(self) -> None:
         if self.inner.inner_size != self.inner.size:
@@ -79,19 +79,19 @@ class ByClass(Statistic):
 
     def witness(self, domain: Domain, neighbours: Neighbours, norm: Norm) -> tuple[Record, Record | None]:
         """The inner witness; with its label changed where that moves more."""
-        values = domain.category(self.classes.column).values
+        ends = tuple(self.classes.example(domain, cell) for cell in (0, self.classes.cells - 1))
         record, _ = self.inner.witness(domain, "add-remove", norm)
-        first = {**record, self.classes.column: values[0]}
+        first = {**record, self.classes.column: ends[0]}
         if neighbours == "add-remove":
             return first, None
         same, one = self.inner.sensitivity("substitute"), self.inner.sensitivity("add-remove")
         moves = (same.l1, 2 * one.l1) if norm == "l1" else (same.l2_squared, 2 * one.l2_squared)
         if self.classes.cells > 1 and moves[1] >= moves[0]:
-            return first, {**record, self.classes.column: values[-1]}
+            return first, {**record, self.classes.column: ends[1]}
         if one.l1 > same.l1:  # one class, and an inner statistic that no substitution moves
             return first, {**record, self.classes.column: None}
         left, right = self.inner.witness(domain, "substitute", norm)
-        return {**left, self.classes.column: values[0]}, {**(right or {}), self.classes.column: values[0]}
+        return {**left, self.classes.column: ends[0]}, {**(right or {}), self.classes.column: ends[0]}
 
     def coarser(self) -> ByClass | None:
         """The same blocks on a coarser grid."""

@@ -55,10 +55,13 @@ def class_gaussians(
 
 
 def _repaired(covariance: Floats, variances: Floats) -> Floats:
-    """Off the diagonal towards zero, then a floor on the eigenvalues."""
-    noise = float(variances[0, -1])
-    smallest = _SMALLEST_SHARE * float(np.trace(covariance)) / len(covariance)
-    return with_floor(off_diagonal(covariance, noise), max(np.sqrt(noise) / 4, smallest, _SMALLEST_VARIANCE))
+    """Off the diagonal towards zero, then no eigenvalue below half of the largest that noise alone would show.
+
+    Whatever is learned from rows divides by variances: one that is smaller than its noise makes slopes without bound.
+    """
+    noise, size = float(variances[0, -1]), len(covariance)
+    smallest = _SMALLEST_SHARE * float(np.trace(covariance)) / size
+    return with_floor(off_diagonal(covariance, noise), max(np.sqrt(noise * size), smallest, _SMALLEST_VARIANCE))
 
 
 def in_ball(vectors: Floats) -> Floats:

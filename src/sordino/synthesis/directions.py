@@ -32,24 +32,22 @@ def completed(found: Floats, count: int, seed: int) -> Floats:
 
 
 def between_classes(counts: Floats, sums: Floats) -> Floats:
-    """The directions in which noisy class means differ: at most one fewer than classes, the widest first."""
-    means = sums / counts[:, None]
-    weights = counts / counts.sum()
-    apart = np.sqrt(weights)[:, None] * (means - weights @ means)
+    """The directions in which noisy class means differ: at most one fewer than classes, the widest first.
+
+    A class weighs as much as it has records, so that the noise is the same in all of them.
+    """
+    apart = sums - np.outer(counts, sums.sum(axis=0) / counts.sum())
     directions: Floats = np.linalg.svd(apart, full_matrices=False)[2][: len(counts) - 1].T
     return directions
 
 
-def above_noise(second_moment: Floats, mean: Floats, count: float, scale: float, width: int) -> Floats:
-    """Leading directions of a noisy covariance that stand out of the noise; of a target beside them, the slope first.
+def above_noise(second_moment: Floats, mean: Floats, count: float, scale: float) -> Floats:
+    """The leading directions of a noisy covariance whose variance stands out of the noise, the widest first.
 
-    The first ``width`` coordinates are the columns. A symmetric matrix of noise alone, with entries of standard
-    deviation ``scale`` off its diagonal, has no eigenvalue above 2 scale sqrt(width), up to a few per cent (Wigner's
-    edge).
+    A symmetric matrix of noise alone, with entries of standard deviation ``scale`` off its diagonal, has no eigenvalue
+    above 2 scale sqrt(width), up to a few per cent (Wigner's edge).
     """
-    covariance = second_moment - count * np.outer(mean, mean)
-    values, vectors = np.linalg.eigh(covariance[:width, :width])
-    kept = values > 2 * scale * np.sqrt(width)
-    slopes = covariance[:width, width:]
-    directions: Floats = np.hstack([slopes[:, np.linalg.norm(slopes, axis=0) > 0], vectors[:, kept][:, ::-1]])
+    values, vectors = np.linalg.eigh(second_moment - count * np.outer(mean, mean))
+    kept = values > 2 * scale * np.sqrt(len(mean))
+    directions: Floats = vectors[:, kept][:, ::-1]
     return directions

@@ -27,10 +27,11 @@ from sordino.statistics.projected import Projected
 from sordino.statistics.sums import Sum
 from sordino.statistics.vectors import Ball
 from sordino.synthesis.class_gaussians import class_gaussians
-from sordino.synthesis.small_space import Questions, SmallSpace, bought_space, public_space
+from sordino.synthesis.small_space import Questions, SmallSpace, bought_space, public_space, sliced
 
-#: Quantiles of the norms that become radii. A clipped record keeps its direction; a clipped target keeps nothing.
-_RADIUS, _TARGET_RADIUS = Fraction(1, 2), Fraction(49, 50)
+#: Quantiles of the norms that become radii. A clipped record keeps its direction, by which classes and slopes are told;
+#: without a target the spread is what is asked for. A clipped target keeps nothing.
+_RADIUS, _WHOLE_RADIUS, _TARGET_RADIUS = Fraction(1, 2), Fraction(9, 10), Fraction(49, 50)
 
 #: Test rows farther out than this many radii are pulled in.
 _REACH = 3.0
@@ -124,7 +125,7 @@ class RONGauss(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimat
         make = bought_space if self.projection == "bought" else public_space
         space = make(asked, counts, self.n_components_, self.projection_seed)
         whole = Projected.of(asked.features, space.directions, space.reach, space.centre)
-        self.radius_ = space.reach * asked.quantile(whole, "radius", _RADIUS)
+        self.radius_ = space.reach * asked.quantile(whole, "radius", _RADIUS if asked.slices else _WHOLE_RADIUS)
         target = asked.target(counts.sum(), _TARGET_RADIUS) if asked.number else None
         self._learn(asked, counts, space, target)
         ignored = ("the target was not declared and not read",) if y is not None and opening.target is None else ()
@@ -177,7 +178,9 @@ class RONGauss(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimat
         for components in range(found + 1, min(width, _MOST_COMPONENTS) + 1):
             moments = asked.moments_of(Ball(asked.features[:components]), cost)
             law = asked.session.price([Question(moments, cost)])[0].laws[1]
-            if 4 * math.sqrt(law.variance) / moments.unit * components**1.5 > counts.mean():
+            if 4 * math.sqrt(law.variance) / moments.unit * components**1.5 > (
+                counts.mean() if asked.classes else counts.sum()
+            ):
                 break
             found = components
         return found
@@ -187,14 +190,15 @@ class RONGauss(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimat
         of, scales, centre = _unit_ball(asked, space, self.radius_, target)
         cost = asked.cost("moments")
         sums, moments = asked.answer(
-            Question(asked.by_class(Sum(of)), asked.cost("sums")),
-            Question(asked.by_class(asked.moments_of(of, cost)), cost),
+            Question(sliced(Sum(of), asked.classes), asked.cost("sums")),
+            Question(sliced(asked.moments_of(of, cost), asked.classes), cost),
         )
-        size, classes = len(scales), len(counts)
+        sizes = counts if asked.classes else counts.sum(keepdims=True)
+        size, classes = len(scales), len(sizes)
         triangle = size * (size + 1) // 2
         variances = np.array([law.variance for law in moments.laws[:triangle]]) / moments.unit**2
         found = class_gaussians(
-            counts,
+            sizes,
             np.array(sums.in_units()).reshape(classes, size),
             from_triangle(np.array(moments.in_units()).reshape(classes, triangle)),
             sums.laws[0].variance / sums.unit**2,

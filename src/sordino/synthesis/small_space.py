@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 
 from sordino.cost import Cost
-from sordino.domain import Category
+from sordino.domain import Real
 from sordino.models.estimator import Opening
 from sordino.privacy.price import Question
 from sordino.release import NoisyTotal
 from sordino.repair.positive_definite import from_triangle
 from sordino.statistics.by_class import ByClass
 from sordino.statistics.count import Count
-from sordino.statistics.histograms import CategoryAxis
+from sordino.statistics.histograms import Axis, BinAxis, CategoryAxis
 from sordino.statistics.moments import SecondMoment
 from sordino.statistics.norm_ranks import NormRanks
 from sordino.statistics.projected import Projected
@@ -45,6 +45,9 @@ _VISIBLE, _SECOND_MOMENTS = 0.02, Fraction(1, 2)
 #: Candidates for a radius form a geometric grid that ends at the largest norm there can be.
 _CANDIDATES, _RATIO = 100, 1.08
 
+#: Equal parts of the interval of a numeric target: directions are bought in which records of different parts differ.
+_SLICES = 4
+
 #: A target is never told apart more finely than this share of its half interval.
 _SMALLEST_SPREAD = 1 / 500
 
@@ -63,15 +66,25 @@ class SmallSpace:
 
 
 class Questions:
-    """What one fit asks, each part at its share of the budget; receipts are kept in the opening."""
+    """What one fit asks, each part at its share of the budget; receipts are kept in the opening.
+
+    ``slices`` part the records: by class, or by where a numeric target lies in its interval.
+    """
 
     def __init__(self, opening: Opening, bought: bool) -> None:
         self.opening, self.session, self.features = opening, opening.session, opening.features
-        declared = None if opening.target is None else opening.domain[opening.target]
-        self.axis = CategoryAxis.of(opening.domain, opening.target or "") if isinstance(declared, Category) else None
-        self.number = (opening.target,) if opening.target is not None and self.axis is None else ()
+        target, declared = opening.target, None if opening.target is None else opening.domain[opening.target]
+        self.number = (target,) if target is not None and isinstance(declared, Real) else ()
+        self.slices: Axis | None = None
+        if target is not None:
+            bins = self.number and BinAxis.of(opening.domain, target, _SLICES)
+            self.slices = bins or CategoryAxis.of(opening.domain, target)
         self.weights = {**WEIGHTS, **(_PROJECTION if bought else _CENTRE), **(_TARGET if self.number else {})}
-        self.classes = 1 if self.axis is None else self.axis.cells
+
+    @property
+    def classes(self) -> Axis | None:
+        """The slices, where they are classes."""
+        return None if self.number else self.slices
 
     def cost(self, part: str) -> Cost:
         """What a part may cost."""
@@ -83,14 +96,11 @@ class Questions:
         self.opening.receipts.extend(total.receipt for total in totals)
         return totals
 
-    def by_class(self, statistic: Statistic) -> Statistic:
-        """Once per class, where there are classes."""
-        return statistic if self.axis is None else ByClass(statistic, self.axis)
-
     def counts(self) -> Floats:
-        """Noisy numbers of whole records, per class, at least one each."""
-        asked = self.by_class(Count((*self.features, *self.number)))
-        (total,) = self.answer(Question(asked, self.cost("counts")))
+        """Noisy numbers of whole records in each slice, at least one each."""
+        (total,) = self.answer(
+            Question(sliced(Count((*self.features, *self.number)), self.slices), self.cost("counts"))
+        )
         counts: Floats = np.maximum(np.array(total.in_units()), 1.0)
         return counts
 
@@ -124,25 +134,30 @@ def public_space(asked: Questions, counts: Floats, components: int, seed: int) -
 
 
 def bought_space(asked: Questions, counts: Floats, components: int, seed: int) -> SmallSpace:
-    """Directions in which classes, the target and records differ, then random ones; the centre is of the same sums.
+    """Directions in which slices differ, then those in which records do, then random ones; the centre is of the sums.
 
-    Records: directions whose variance stands out of the noise.
+    Records: as far as the variance of a direction stands out of the noise.
     """
     width, cost = len(asked.features), asked.cost("projection")
-    of = Ball((*asked.features, *asked.number), math.sqrt(width + len(asked.number)))
+    of = Ball(asked.features, math.sqrt(width))
     part = cost.share(_SECOND_MOMENTS)
     moments = asked.moments_of(of, part)
-    scale = asked.session.price([Question(moments, part)])[0].laws[1 if width > 1 else 0].variance ** 0.5 / moments.unit
+    scale = math.sqrt(asked.session.price([Question(moments, part)])[0].laws[min(1, width - 1)].variance) / moments.unit
     visible = 2 * scale * math.sqrt(width) <= _VISIBLE * counts.sum()
     sums_cost = cost.share(1 - _SECOND_MOMENTS) if visible else cost
-    questions = [Question(asked.by_class(Sum(of)), sums_cost)]
-    totals = asked.answer(*questions, *([Question(moments, part)] if visible else []))
-    sums = np.array(totals[0].in_units()).reshape(asked.classes, -1)
+    questions = [Question(sliced(Sum(of), asked.slices), sums_cost), *([Question(moments, part)] if visible else [])]
+    totals = [np.array(total.in_units()) for total in asked.answer(*questions)]
+    sums = totals[0].reshape(len(counts), width)
     mean = sums.sum(axis=0) / counts.sum()
-    found = [between_classes(counts, sums)] if asked.classes > 1 else []
+    found = [between_classes(counts, sums)]
     if visible:
-        found.append(above_noise(from_triangle(np.array(totals[1].in_units())), mean, counts.sum(), scale, width))
-    learned = np.hstack(found) if found else np.zeros((width, 0))
+        found.append(above_noise(from_triangle(totals[1]), mean, counts.sum(), scale))
+    learned = np.hstack(found)
     directions = completed(learned, components, seed)
-    centre = of.radius * in_ball(mean[:width]) @ directions
+    centre = of.radius * in_ball(mean) @ directions
     return SmallSpace(directions, centre, 2 * of.radius, min(learned.shape[1], components))
+
+
+def sliced(statistic: Statistic, slices: Axis | None) -> Statistic:
+    """Once per slice, where there are slices."""
+    return statistic if slices is None else ByClass(statistic, slices)
