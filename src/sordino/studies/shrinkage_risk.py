@@ -25,7 +25,7 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 Estimator = Callable[[Floats, Law], Floats]
 
 #: Numbers of counts.
-DIMENSIONS = (1, 2, 3, 5, 10, 20, 50)
+DIMENSIONS = (2, 3, 5, 10, 20, 50)
 
 LAW = DiscreteLaplace(10.0)
 _SMALL, _LARGE = 10.0, 1000.0
@@ -49,7 +49,7 @@ OURS: dict[str, Estimator] = {"spike_exponential": spike_exponential}
 
 def vectors(dimension: int, number: int, generator: np.random.Generator) -> Floats:
     """Counts of which a random number, none of the ends, is small (section 7.2)."""
-    few = generator.integers(1, max(dimension, 2), size=(number, 1))
+    few = generator.integers(1, dimension, size=(number, 1))
     bounds = np.where(np.arange(dimension) < few, _SMALL, _LARGE)
     return np.asarray(np.rint(generator.uniform(0, bounds)))
 
