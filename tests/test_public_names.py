@@ -37,6 +37,7 @@ PUBLIC = [
     "audit_replay",
     "audit_residuals",
     "audit_sensitivity",
+    "bayes_error",
     "diversity",
     "k_anonymize",
     "load",

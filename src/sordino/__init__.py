@@ -26,6 +26,7 @@ _HOMES = {
     "anatomize": "sordino.anonymity.anatomy",
     "diversity": "sordino.anonymity.diversity",
     "k_anonymize": "sordino.anonymity.recoding",
+    "bayes_error": "sordino.models.bayes_error",
     "audit_epsilon": "sordino.audit.lower_bound",
     "audit_ledger": "sordino.audit.ledger",
     "audit_losses": "sordino.audit.losses",

@@ -45,7 +45,7 @@ def symmetric(matrix: Any) -> Floats:
 def with_floor(matrix: Any, floor: float = 0.0) -> Floats:
     """The nearest symmetric matrix, in Frobenius norm, with no eigenvalue below ``floor``.
 
-    Proof for the cut of the spectrum: docs/repair.md. Keeps the matrix when nothing is below.
+    Proof: ``docs/proofs/nearest-covariance.md``. Keeps the matrix when nothing is below.
     """
     values, vectors = np.linalg.eigh(symmetric(matrix))
     return rebuilt(np.maximum(values, floor), vectors)

@@ -16,6 +16,7 @@ from sordino.studies.study import Study, StudyResult, prepare_folder, studies_pa
 #: Name, and the module that runs it; loaded when it is asked for.
 STUDIES: dict[str, str] = {
     "mothali-classifier": "sordino.studies.mothali_classifier",
+    "xi": "sordino.studies.xi",
 }
 
 
