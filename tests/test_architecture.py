@@ -35,7 +35,7 @@ RIVER: tuple[tuple[str, ...], ...] = (
     ("wording",),
     ("demo",),
     ("terminal", "row_file"),
-    ("audit_command", "model_command", "report_command", "study_command"),
+    ("anonymity_command", "attack_command", "audit_command", "model_command", "report_command", "study_command"),
     ("cli",),
 )
 LEVEL = {room: level for level, rooms in enumerate(RIVER) for room in rooms}
@@ -50,7 +50,10 @@ HEAVY: dict[str, tuple[str, ...]] = {
     "polars": (),
     "sklearn": ("models", "synthesis", "attack", "anonymity", "audit", "datasets", "studies", "demo"),
     "scipy": ("repair", "models", "synthesis", "attack", "anonymity", "audit", "studies"),
-    "typer": ("cli", "terminal", "audit_command", "model_command", "report_command", "study_command"),
+    "typer": (
+        "cli", "terminal", "anonymity_command", "attack_command", "audit_command", "model_command", "report_command",
+        "study_command",
+    ),
     "rich": ("terminal",),
     "jinja2": ("report",),
     "opendp": ("privacy",),

@@ -14,6 +14,7 @@ import sordino
 PUBLIC = [
     "Category",
     "Cost",
+    "DeFinettiAttack",
     "Domain",
     "GaussianBayes",
     "GradientEM",

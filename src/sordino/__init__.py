@@ -23,6 +23,7 @@ _HOMES = {
     "GradientEM": "sordino.models.gradient_em",
     "LargeMarginMixture": "sordino.models.large_margin_mixture",
     "NaiveBayes": "sordino.models.naive_bayes",
+    "DeFinettiAttack": "sordino.attack.definetti",
     "anatomize": "sordino.anonymity.anatomy",
     "diversity": "sordino.anonymity.diversity",
     "k_anonymize": "sordino.anonymity.recoding",

@@ -16,6 +16,8 @@ from typing import Annotated, Any
 import typer
 
 from sordino import __version__
+from sordino.anonymity_command import ANATOMIZE, DIVERSITY, K_ANONYMIZE, anatomize, diversity, k_anonymize
+from sordino.attack_command import attacks
 from sordino.audit_command import audits
 from sordino.errors import DomainError, LedgerError, ParameterError, SordinoError
 from sordino.model_command import FIT_EXAMPLE, PREDICT_EXAMPLE, fit, predict
@@ -46,6 +48,7 @@ _UsageError: Any = next(base for base in typer.BadParameter.__mro__ if base.__na
 
 app, ledgers = command_group("sordino"), command_group("ledger")
 app.add_typer(ledgers, help="A privacy budget in a file: create it, look at it, check it.")
+app.add_typer(attacks, help="What does a published table give away about each person?")
 app.add_typer(audits, help="Is it private, as far as can be seen? Yours, ours, a library's, a paper's.")
 
 _TABLE_HELP = "A .parquet, .csv, .feather or .arrow file, or a quoted glob."
@@ -237,6 +240,9 @@ def demo(
 
 app.command(epilog=FIT_EXAMPLE)(fit)
 app.command(epilog=PREDICT_EXAMPLE)(predict)
+app.command(epilog=ANATOMIZE)(anatomize)
+app.command(epilog=K_ANONYMIZE)(k_anonymize)
+app.command(epilog=DIVERSITY)(diversity)
 app.command(epilog=example("sordino study"))(study)
 app.command(epilog=EXAMPLE)(report)
 

@@ -31,7 +31,16 @@ AUDIENCES = {
         "A study: experiments on public data sets, with published methods beside ours. Some of the published methods "
         "are not private, and are here to show it. No private table was read."
     ),
+    "attack": (
+        "Learned from published tables, which are not differentially private. It holds nothing that whoever has the "
+        "tables could not find out; think before you pass it on."
+    ),
 }
+
+_ATTACK_FOOTER = (
+    "Made by Sordino. This is what one attack finds: another one, or one that knows more, may find more. Few exposed "
+    "people do not prove that the tables are safe."
+)
 
 
 def report_html(page: Page) -> str:
@@ -41,7 +50,7 @@ def report_html(page: Page) -> str:
         title=page.title,
         page=page,
         audience=AUDIENCES[page.audience],
-        footer=FOOTER,
+        footer=_ATTACK_FOOTER if page.audience == "attack" else FOOTER,
         figures=[_figures(place, section) for place, section in enumerate(page.sections)],
     )
 
