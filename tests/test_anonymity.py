@@ -66,11 +66,23 @@ def test_table_of_patients_is_split_as_in_tables_1_4_and_3_2(seed: int) -> None:
 
 
 @settings(deadline=None, max_examples=100)
-@given(st.lists(st.integers(0, 6), min_size=2, max_size=60), st.integers(2, 5), st.integers(1, 3), st.integers(0, 99))
-def test_every_feasible_table_is_anatomized(secret: list[int], l: int, together: int, seed: int) -> None:  # noqa: E741
+@given(
+    st.lists(st.integers(0, 6), min_size=2, max_size=60),
+    st.integers(2, 5),
+    st.integers(1, 3),
+    st.integers(0, 99),
+    st.sampled_from(["drawn", "by-value"]),
+)
+def test_every_feasible_table_is_anatomized(
+    secret: list[int],
+    l: int,  # noqa: E741
+    together: int,
+    seed: int,
+    ties: Any,
+) -> None:
     assume(max(Counter(secret).values()) * l <= len(secret))
     table = pa.table({"who": [place // 2 for place in range(len(secret))], "what": secret})
-    made = so.anatomize(table, sensitive="what", l=l, size=l * together, random_state=seed)
+    made = so.anatomize(table, sensitive="what", l=l, size=l * together, ties=ties, random_state=seed)
     require_anatomized(made, table, ["who"], "what", l)
     sizes = Counter(made.qit.column("group").to_pylist())
     assert min(sizes.values()) >= min(l * together, len(secret) // l * l)
@@ -343,6 +355,7 @@ def test_a_group_with_one_value_passes_the_prose_and_no_other_definition() -> No
     lambda t: so.anatomize(t, sensitive="disease", l=2.5),
     lambda t: so.anatomize(t, sensitive="disease", l=2, size=3),
     lambda t: so.anatomize(t, sensitive="disease", l=2, quasi_identifiers=["disease"]),
+    lambda t: so.anatomize(t, sensitive="disease", l=2, ties="first"),
     lambda t: so.anatomize(t, sensitive="disease", l=2, quasi_identifiers=[]),
     lambda t: so.anatomize(t.rename_columns(["group", "age", "zip", "disease"]), sensitive="disease", l=2),
     lambda t: so.k_anonymize(t, k=13, quasi_identifiers=WHO),

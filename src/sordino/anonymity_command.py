@@ -1,4 +1,4 @@
-"""``sordino anatomize``, ``k-anonymize`` and ``diversity``: the older way. Rows of people go out; nothing is private."""
+"""``sordino anatomize``, ``k-anonymize`` and ``diversity``: rows of people go out, and nothing is private."""
 
 from __future__ import annotations
 
@@ -15,18 +15,14 @@ Sensitive = Annotated[str, typer.Option("--sensitive", metavar="COLUMN", help="W
 MaybeSensitive = Annotated[
     str | None, typer.Option("--sensitive", metavar="COLUMN", help="What nobody should learn of a person.")
 ]
-Identifiers = Annotated[
-    str, typer.Option("--quasi-identifiers", metavar="COLUMNS", help="With commas: age,sex,zip.")
-]
+Identifiers = Annotated[str, typer.Option("--quasi-identifiers", metavar="COLUMNS", help="With commas: age,sex,zip.")]
 SomeIdentifiers = Annotated[
     str | None,
     typer.Option("--quasi-identifiers", metavar="COLUMNS", help="With commas: age,sex,zip; else all others."),
 ]
 Seed = Annotated[int | None, number("--seed", "For groups that can be had again.", "INTEGER")]
 
-ANATOMIZE = example(
-    "sordino anatomize patients.parquet --sensitive bmi --l 4 --owner owner.csv"
-)
+ANATOMIZE = example("sordino anatomize patients.parquet --sensitive bmi --l 4 --owner owner.csv")
 K_ANONYMIZE = example("sordino k-anonymize patients.parquet --k 5 --quasi-identifiers age,sex --sensitive diagnosis")
 DIVERSITY = example("sordino diversity patients.parquet --quasi-identifiers sex --sensitive diagnosis")
 

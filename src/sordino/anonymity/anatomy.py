@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,8 @@ import pyarrow as pa
 from sordino.anonymity.columns import Coded, Codes, coded, combined, read_frame, require_columns
 from sordino.anonymity.statement import STATEMENT, like, metadata_of
 from sordino.errors import ParameterError
+
+Ties = Literal["drawn", "by-value"]
 
 _WHO = "anatomize"
 
@@ -50,6 +52,7 @@ def anatomize(
     l: int,
     quasi_identifiers: Sequence[str] | None = None,
     size: int | None = None,
+    ties: Ties = "drawn",
     random_state: int | None = None,
 ) -> Anatomized:
     """Split a table into a quasi-identifier table and a sensitive table. NOT differentially private.
@@ -61,6 +64,8 @@ def anatomize(
         quasi_identifiers: The other columns to publish; all others unless told otherwise. Leave out names and numbers
             of people: they are published as they are.
         size: Tuples in a group: l, or a multiple of it. What is left over joins groups, so that a few are larger.
+        ties: Which of equally full buckets comes first: ``"drawn"``, or ``"by-value"`` as elsewhere. Then the same
+            values meet again and again, which helps an attacker.
         random_state: For a grouping that can be had again; whoever knows it may undo a part of the grouping.
 
     Raises:
@@ -72,7 +77,9 @@ def anatomize(
     require_feasible(values, l, _WHO)
     size = _checked_size(size, l)
     generator = np.random.default_rng(random_state)
-    groups = bucketize(values.codes, values.size, l, generator, size // l)
+    if ties not in get_args(Ties):
+        raise ParameterError(f"{_WHO}: ties must be one of {', '.join(get_args(Ties))}. Got {ties!r}.")
+    groups = bucketize(values.codes, values.size, l, generator, size // l, ties)
     columns = [coded(table, name, _WHO) for name in chosen]
     group = numbered(groups, len(table))
     # Within a group the published order follows the published values alone, so that it says nothing about the rest.
@@ -96,6 +103,7 @@ def bucketize(
     l: int,
     generator: np.random.Generator,
     together: int = 1,
+    ties: Ties = "drawn",
 ) -> list[Codes]:
     """Rows in groups of l different values: one at random from each of the l fullest buckets, while there are l.
 
@@ -107,8 +115,9 @@ def bucketize(
     buckets: list[list[int]] = [[] for _ in range(distinct)]
     for row, value in zip(shuffled.tolist(), values[shuffled].tolist(), strict=True):
         buckets[value].append(row)
-    ties = iter(generator.permutation(len(values) + distinct).tolist())  # which of equally full buckets comes first
-    heap = [(-len(bucket), next(ties), value) for value, bucket in enumerate(buckets)]
+    drawn = generator.permutation(len(values) + distinct) if ties == "drawn" else np.zeros(len(values) + distinct, int)
+    first = iter(drawn.tolist())  # which of equally full buckets comes first
+    heap = [(-len(bucket), next(first), value) for value, bucket in enumerate(buckets)]
     heapq.heapify(heap)
     groups: list[list[int]] = []
     while len(heap) >= l:
@@ -116,7 +125,7 @@ def bucketize(
         groups.append([buckets[value].pop() for _, _, value in taken])
         for _, _, value in taken:
             if buckets[value]:
-                heapq.heappush(heap, (-len(buckets[value]), next(ties), value))
+                heapq.heappush(heap, (-len(buckets[value]), next(first), value))
     for _, _, value in heap:
         for row in buckets[value]:
             lacking = [place for place, group in enumerate(groups) if value not in values[group]]

@@ -62,18 +62,6 @@ class DeFinettiAttack:
         notes_: In words, what else there is to know.
     """
 
-    probabilities_: pa.Table
-    assignment_: Any
-    most_hits_: Any
-    risk_: Floats
-    promised_: Floats
-    expected_accuracy_: float
-    log_likelihoods_: Floats
-    rounds_: int
-    converged_: bool
-    approximated_: float
-    notes_: tuple[str, ...]
-
     def __init__(
         self,
         *,

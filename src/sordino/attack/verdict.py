@@ -93,8 +93,9 @@ def in_words(found: Document) -> list[str]:
     named = next(each for each in found["exposed"] if each["at_least"] == HEADLINE)
     control = next(each for each in found["control"]["exposed"] if each["at_least"] == HEADLINE)
     sentences = [
-        f"Of {found['people']:,} people, the value of {named['people']:,} in column {found['sensitive']!r} can be named "
-        f"with at least {HEADLINE:.0%} confidence. The tables promised {found['promised']:.0%} at most for anybody.",
+        f"Of {found['people']:,} people, the value of {named['people']:,} in column {found['sensitive']!r} can be "
+        f"named with at least {HEADLINE:.0%} confidence. The tables promised {found['promised']:.0%} at most for "
+        "anybody.",
         f"Guessing everybody's value, {found['expected_accuracy']:.1%} are expected to be right; the groups alone give "
         f"{found['promised_on_average']:.1%}.",
         f"The same attack on the same tables with the groups dealt out anew, where there is nothing to learn, names "

@@ -9,7 +9,8 @@ from typing import Literal
 from sordino.report.chart import Chart
 
 #: ``anyone``: everything follows from releases. ``owner``: something was compared with real rows. ``study``: computed
-#: from public data, with methods of which some are not private. ``attack``: learned from tables published without noise.
+#: from public data, with methods of which some are not private. ``attack``: learned from tables that somebody published
+#: without noise.
 Audience = Literal["anyone", "owner", "study", "attack"]
 Tone = Literal["", "good", "bad"]
 
