@@ -31,11 +31,20 @@ RIVER: tuple[tuple[str, ...], ...] = (
     ("synthesis",),
     ("report", "anonymity", "attack", "audit", "datasets", "studies"),
     ("question",),
+    ("quality",),
     ("owner",),
     ("wording",),
     ("demo",),
     ("terminal", "row_file"),
-    ("anonymity_command", "attack_command", "audit_command", "model_command", "report_command", "study_command"),
+    (
+        "anonymity_command",
+        "attack_command",
+        "audit_command",
+        "model_command",
+        "report_command",
+        "study_command",
+        "synthesis_command",
+    ),
     ("cli",),
 )
 LEVEL = {room: level for level, rooms in enumerate(RIVER) for room in rooms}
@@ -48,8 +57,8 @@ HEAVY: dict[str, tuple[str, ...]] = {
     "matplotlib": ("report.figures",),
     "pandas": ("datasets",),
     "polars": (),
-    "sklearn": ("models", "synthesis", "attack", "anonymity", "audit", "datasets", "studies", "demo"),
-    "scipy": ("repair", "models", "synthesis", "attack", "anonymity", "audit", "studies"),
+    "sklearn": ("models", "synthesis", "attack", "anonymity", "audit", "datasets", "studies", "demo", "quality"),
+    "scipy": ("repair", "models", "synthesis", "attack", "anonymity", "audit", "studies", "quality"),
     "typer": (
         "cli",
         "terminal",
@@ -59,6 +68,7 @@ HEAVY: dict[str, tuple[str, ...]] = {
         "model_command",
         "report_command",
         "study_command",
+        "synthesis_command",
     ),
     "rich": ("terminal",),
     "jinja2": ("report",),
@@ -93,7 +103,7 @@ RANDOMNESS = {
 }
 
 #: Rooms that make up public records, or take public randomness from a generator or a seed given by argument.
-PUBLIC_RANDOMNESS = ("models", "synthesis", *OUTSIDE)
+PUBLIC_RANDOMNESS = ("models", "synthesis", "quality", *OUTSIDE)
 
 #: Functions that remember their results, and what they are asked with: public numbers, never rows.
 REMEMBERED = {

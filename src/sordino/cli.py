@@ -23,6 +23,8 @@ from sordino.errors import DomainError, LedgerError, ParameterError, SordinoErro
 from sordino.model_command import FIT_EXAMPLE, PREDICT_EXAMPLE, fit, predict
 from sordino.report_command import EXAMPLE, report
 from sordino.study_command import study
+from sordino.synthesis_command import EXAMPLE as SYNTHESIS_EXAMPLE
+from sordino.synthesis_command import synthesize
 from sordino.terminal import (
     AsJson,
     Progress,
@@ -238,6 +240,7 @@ def demo(
         print_json(document)
 
 
+app.command(epilog=SYNTHESIS_EXAMPLE)(synthesize)
 app.command(epilog=FIT_EXAMPLE)(fit)
 app.command(epilog=PREDICT_EXAMPLE)(predict)
 app.command(epilog=ANATOMIZE)(anatomize)

@@ -12,7 +12,7 @@ import typer
 
 from sordino.errors import ModelError, ParameterError, TableError
 from sordino.row_file import RowFile
-from sordino.terminal import AsJson, Progress, budget, example, file, number, print_json
+from sordino.terminal import AsJson, Progress, budget, example, file, number, print_json, require_writable, saved
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -65,11 +65,11 @@ def fit(
     from sordino import Domain, open_table
 
     chosen = _configured(estimator, setting or [], epsilon, delta)
-    _require_writable(output)
+    require_writable("fit", output)
     opened = open_table(table, Domain.from_toml(domain), ledger=budget("fit", ledger, no_ledger), name=name)
     with Progress("learning") as opened.session.progress:
         model = chosen.fit(opened, target) if target is not None else chosen.fit(opened)
-    if not _saved(model, output):
+    if not saved("fit", model, output):
         raise typer.Exit(2)
     if as_json:
         return print_json({"path": str(output), "estimator": estimator, "receipt": model.receipt_.to_dict()})
@@ -126,32 +126,6 @@ def _typed(value: str) -> Any:
         return json.loads(value)
     except ValueError:
         return value
-
-
-def _require_writable(path: Path) -> None:
-    """Whatever could go wrong with the file is said before the model is paid for."""
-    draft, problem = path.with_name(f"{path.name}.draft"), ""
-    try:
-        draft.touch()
-        draft.unlink()
-    except OSError as error:
-        problem = type(error).__name__
-    if problem or path.is_dir():
-        raise ModelError(f"fit: {str(path)!r} cannot be written ({problem or 'a folder'}). Name another with -o.")
-
-
-def _saved(model: Any, path: Path) -> bool:
-    """Whether the model could be written. A paid model is not lost: else it goes to standard output."""
-    from sordino.models.saved import document_of
-
-    try:
-        model.save(path)
-    except OSError as error:
-        typer.echo(json.dumps(document_of(model)))
-        typer.echo(f"sordino: fit: {str(path)!r} cannot be written ({type(error).__name__}). "
-                   "The model is on standard output; the charge stands.", err=True)  # fmt: skip
-        return False
-    return True
 
 
 def _batches(path: str, features: Sequence[str]) -> Iterator[pa.Table]:

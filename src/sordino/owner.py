@@ -18,11 +18,19 @@ from sordino.report.sections import section_of
 
 Document = Mapping[str, Any]
 
+#: Synthetic rows that are compared, at most.
+_MOST_SYNTHETIC = 100_000
+
 
 def owner_page(title: str, documents: Mapping[str, Document], data: Any, domain: Domain) -> Page:
-    """The owner's page: every answer beside the exact one, and every classifier's accuracy on the real rows."""
+    """The owner's page: every answer beside the exact one, and every synthetic table beside the real rows."""
     table = open_table(data, domain)
-    sections = [beside_the_truth(name, document, table) for name, document in documents.items()]
+    sections = [
+        synthetic_beside_real(name, document, data, domain)
+        if document.get("estimator") == "TableSynthesizer"
+        else beside_the_truth(name, document, table)
+        for name, document in documents.items()
+    ]
     return Page(
         title=title,
         audience="owner",
@@ -45,6 +53,38 @@ def beside_the_truth(name: str, document: Document, table: PrivateTable) -> Sect
         for mine, theirs in zip(released.rows, truth.rows, strict=True)
     ]
     return Section(title=released.title, head=("", "released", "exact", "from", "to"), rows=tuple(rows))
+
+
+def synthetic_beside_real(name: str, document: Document, data: Any, domain: Domain) -> Section:
+    """How near rows of a synthesiser are to the real ones, and what learners learn from them."""
+    from sordino.models.saved import restored  # scikit-learn is needed for this section alone
+    from sordino.quality import distances, halves, lessons, rows_of, shuffled
+
+    synthesizer = restored(document, name)
+    real = rows_of(data, domain)
+    if not len(next(iter(real.values()))):
+        return Section(title=f"{name}: synthetic rows", words=("The real table has no rows to compare with.",))
+    size = min(len(next(iter(real.values()))), _MOST_SYNTHETIC)
+    fake = rows_of(synthesizer.sample(max(size, 1)), domain)
+    found, apart = distances(real, fake, domain), distances(real, shuffled(real), domain)
+    rows = [
+        row("one-way tables, total variation", f"{found.one_way:.3f}", f"{apart.one_way:.3f}"),
+        row("two-way tables, total variation", f"{found.two_way:.3f}", f"{apart.two_way:.3f}"),
+        row("rank correlations, mean error", f"{found.correlation:.3f}", f"{apart.correlation:.3f}"),
+        *(row(f"one-way: {column}", f"{value:.3f}", "0.000") for column, value in found.columns.items()),
+    ]
+    target = synthesizer.target_
+    if target is not None and len(domain.columns) > 1:
+        train, test = halves(real)
+        rows.extend(
+            row(f"{each.learner}, {each.measure} on real rows", f"{each.synthetic:.3f}", f"{each.real:.3f} (real rows)")
+            for each in lessons(train, fake, test, domain, target)
+        )
+    words = (
+        "Distances from the real rows, 0 at best; beside them, those of the real columns each shuffled by itself. "
+        "Learners are trained on synthetic rows, and on half of the real rows; both are scored on the other half.",
+    )
+    return Section(title=f"{name}: synthetic rows", words=words, head=("", "synthetic", "beside"), rows=tuple(rows))
 
 
 def _arguments(document: Document) -> Sequence[Any]:

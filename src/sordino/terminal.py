@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sordino.errors import LedgerError, ParameterError
+from sordino.errors import LedgerError, ModelError, ParameterError
 
 #: Work that takes longer than this, in seconds, shows that it is alive.
 PATIENCE = 0.5
@@ -66,6 +66,32 @@ def existing_ledger(path: Path) -> Path:
     if not os.path.lexists(path):
         raise LedgerError(f"ledger: there is no file {str(path)!r}. Make one with sordino ledger create.")
     return path
+
+
+def require_writable(who: str, path: Path) -> None:
+    """Whatever could go wrong with a model's file is said before the model is paid for."""
+    draft, problem = path.with_name(f"{path.name}.draft"), ""
+    try:
+        draft.touch()
+        draft.unlink()
+    except OSError as error:
+        problem = type(error).__name__
+    if problem or path.is_dir():
+        raise ModelError(f"{who}: {str(path)!r} cannot be written ({problem or 'a folder'}). Name another with -o.")
+
+
+def saved(who: str, model: Any, path: Path) -> bool:
+    """Whether the model could be written. A paid model is not lost: else it goes to standard output."""
+    from sordino.models.saved import document_of
+
+    try:
+        model.save(path)
+    except OSError as error:
+        typer.echo(json.dumps(document_of(model)))
+        typer.echo(f"sordino: {who}: {str(path)!r} cannot be written ({type(error).__name__}). "
+                   "The model is on standard output; the charge stands.", err=True)  # fmt: skip
+        return False
+    return True
 
 
 def columns(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -72,10 +72,14 @@ def document_of(estimator: Any) -> dict[str, Any]:
 
 def load(path: str | os.PathLike[str]) -> Any:
     """The model in a file that ``save`` wrote: the same predictions, and its receipt."""
-    document = _document(path)
+    return restored(_document(path), os.fspath(path))
+
+
+def restored(document: Mapping[str, Any], path: str = "the document") -> Any:
+    """The model that ``document_of`` made plain; ``path`` says in an error where it came from."""
     name = document.get("estimator")
     if name not in ESTIMATORS:
-        raise ModelError(f"load: {os.fspath(path)!r} holds a model that is not known here. Got {name!r}.")
+        raise ModelError(f"load: {path!r} holds a model that is not known here. Got {name!r}.")
     problem = ""
     try:
         kind = getattr(import_module(ESTIMATORS[name]), name)
@@ -87,7 +91,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         problem = type(error).__name__
     if problem:
-        raise ModelError(f"load: {os.fspath(path)!r} is damaged ({problem}). Save the model again.")
+        raise ModelError(f"load: {path!r} is damaged ({problem}). Save the model again.")
     return estimator
 
 

@@ -15,6 +15,7 @@ from sordino.domain import Category, Column, Domain, Neighbours, Real
 from sordino.errors import ParameterError
 from sordino.models.estimator import Opening, PrivateEstimator
 from sordino.privacy.session import Session
+from sordino.queries.private_table import PrivateTable
 from sordino.synthesis.fitting import learn
 from sordino.synthesis.learned import Learned, Rows
 from sordino.synthesis.measurement import Measurement
@@ -63,18 +64,25 @@ class TableSynthesizer(PrivateEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> TableSynthesizer:
-        """Learn from a private table; from a frame with a ``domain``; or from an array with ``bounds``. No ``y``."""
+        """Learn from a private table; from a frame with a ``domain``; or from an array with ``bounds``.
+
+        With a private table ``y`` may name the target, as for every estimator; with arrays it is not used.
+        """
         opening = self._opened(X)
         types = opening.session.stored_types
         columns = _columns(opening.domain, types)
         measurement = Measurement(opening.session, columns, opening.cost)
-        learned = learn(measurement, self._known_target(opening.domain))
+        target = self.target if y is None or not isinstance(X, PrivateTable) else y
+        if target is not None:
+            opening.domain[target]  # an error that says which columns there are
+        learned = learn(measurement, target)
         opening.receipts.extend(measurement.receipts)
         self.domain_ = opening.domain
         self.stored_types_ = types
         self.released_ = learned.to_dict()
         self.rows_ = learned.rows
-        self.receipt_ = opening.receipt(*_words(learned, self.target))
+        self.target_ = target
+        self.receipt_ = opening.receipt(*_words(learned, target))
         self._rows = None
         return self
 
@@ -104,11 +112,6 @@ class TableSynthesizer(PrivateEstimator):
         names = tuple(self.domain.columns)
         self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, dtype=object)
         return Opening(session, names, None, None, Cost.of(self.epsilon, self.delta))
-
-    def _known_target(self, domain: Domain) -> str | None:
-        if self.target is not None:
-            domain[self.target]  # says which columns there are
-        return self.target
 
     def _wished(self, n: int | None) -> int:
         check_is_fitted(self)

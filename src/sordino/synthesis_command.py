@@ -1,0 +1,114 @@
+"""``sordino synthesize``: rows that nobody lived, in the columns of a private table, written as they are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sordino.errors import ParameterError
+from sordino.row_file import RowFile
+from sordino.terminal import AsJson, Progress, budget, example, file, number, print_json, require_writable, saved
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Table = Annotated[str, typer.Argument(metavar="TABLE", help="A .parquet, .csv, .feather or .arrow file, or a glob.")]
+Output = Annotated[Path, file("-o", "--output", words="The synthetic rows to write: .csv or .parquet.")]
+DomainFile = Annotated[Path, file("--domain", words="Public facts about the table: see 'sordino init'.")]
+Epsilon = Annotated[str, number("--epsilon", "What the synthetic table may cost.")]
+Delta = Annotated[str, number("--delta", "Above 0: Gaussian noise. 0: pure privacy.")]
+Target = Annotated[str | None, typer.Option("--target", metavar="COLUMN", help="The column that matters most.")]
+Rows = Annotated[int | None, number("--rows", "How many rows; by default as many as were counted, with noise.")]
+Seed = Annotated[int, number("--seed", "Public: other rows from the same releases.")]
+Model = Annotated[Path | None, file("--model", words="Where the synthesiser goes; beside the rows by default.")]
+LedgerFile = Annotated[Path | None, file("--ledger", words="The budget that pays: see 'sordino ledger'.")]
+NoLedger = Annotated[bool, typer.Option("--no-ledger", help="Keep no budget; the receipt says so.")]
+Name = Annotated[str | None, typer.Option("--name", metavar="NAME", help="The data set's name in the ledger.")]
+
+EXAMPLE = example(
+    "sordino synthesize patients.parquet --target diagnosis --domain patients.toml --ledger patients.ledger "
+    "--epsilon 1 -o fake.parquet"
+)
+
+
+#: A fit reads the table about so many times.
+_USUAL_PASSES = 7
+
+
+def synthesize(
+    table: Table,
+    *,
+    output: Output = Path("fake.parquet"),
+    domain: DomainFile,
+    epsilon: Epsilon,
+    delta: Delta = "0",
+    target: Target = None,
+    rows: Rows = None,
+    seed: Seed = 0,
+    model: Model = None,
+    ledger: LedgerFile = None,
+    no_ledger: NoLedger = False,
+    name: Name = None,
+    as_json: AsJson = False,
+) -> None:
+    """Pay for a synthetic table, and write it with its receipt. All of it may be published."""
+    import pyarrow as pa
+
+    from sordino import Domain, TableSynthesizer, open_table
+
+    if rows is not None and rows < 0:
+        raise ParameterError(f"synthesize: --rows must be at least 0. Got {rows}.")
+    if seed < 0:
+        raise ParameterError(f"synthesize: --seed must be at least 0. Got {seed}.")
+    facts = Domain.from_toml(domain)
+    if target is not None:
+        facts[target]  # said before anything is paid
+    opened = open_table(table, facts, ledger=budget("synthesize", ledger, no_ledger), name=name)
+    synthesizer, kept = TableSynthesizer(epsilon, delta, target=target), model or output.with_suffix(".json")
+    require_writable("synthesize", kept)
+    with RowFile("synthesize", output) as written:
+        with Progress("learning") as progress:
+            opened.session.progress = _Passes(progress)
+            synthesizer.fit(opened)
+        if not saved("synthesize", synthesizer, kept):
+            raise typer.Exit(2)
+        with Progress("writing") as progress:
+            wanted = round(synthesizer.rows_) if rows is None else rows
+            written.write(_plain(synthesizer.sample(0)))
+            for batch in synthesizer.batches(wanted, seed):
+                written.write(_plain(pa.Table.from_batches([batch])))
+                progress(written.written / wanted)
+    if as_json:
+        document = {"path": str(output), "rows": written.written, "model": str(kept)}
+        return print_json({**document, "receipt": synthesizer.receipt_.to_dict()})
+    typer.echo(
+        f"Wrote {output}: {written.written} synthetic rows, and {kept}, which draws more of them at no cost. "
+        f"Both may be published.\n\n{synthesizer.receipt_}"
+    )
+
+
+class _Passes:
+    """The progress of several passes over a table as one: a pass begins where the share falls back."""
+
+    def __init__(self, progress: Callable[[float], None]) -> None:
+        self._progress = progress
+        self._done, self._last = 0, 0.0
+
+    def __call__(self, share: float) -> None:
+        self._done += share < self._last
+        self._last = share
+        self._progress(min(1.0, (self._done + share) / _USUAL_PASSES))
+
+
+def _plain(rows: pa.Table) -> pa.Table:
+    """The rows with their categories written out: not every format knows dictionaries."""
+    import pyarrow as pa
+
+    fields = [
+        pa.field(field.name, field.type.value_type if pa.types.is_dictionary(field.type) else field.type)
+        for field in rows.schema
+    ]
+    return rows.cast(pa.schema(fields))
