@@ -26,7 +26,9 @@ import pyarrow.parquet
 import pytest
 
 import sordino
-from sordino import Domain, Ledger, Real, cli, demo, terminal
+from sordino import Domain, Ledger, Real, cli, terminal
+from sordino.demo.stage import COLUMNS
+from sordino.demo.story import STEPS
 from sordino.privacy.session import Session
 from sordino.queries.private_table import QUERIES
 from sordino.wording import rounded
@@ -620,7 +622,7 @@ def test_the_demo_runs_twice_in_its_folder_and_leaves_others_alone(folder: Path,
     assert first.code == 0
     for said in ("PRIVATE", "refused: ", "The ledger is unchanged", "sound: ", "sordino query"):
         assert said in first.out
-    assert [step["title"] for step in second["steps"]] == [title for title, _ in demo.STEPS]
+    assert [step["title"] for step in second["steps"]] == [title for title, _ in STEPS]
     assert max(len(line) for line in first.out.splitlines() if "  ledger: " not in line) < 160
     Path("mine").mkdir()
     Path("mine/domain.toml").write_text("mine")
@@ -635,7 +637,7 @@ def test_the_bounds_of_the_demo_are_not_those_of_its_table(folder: Path, run: Ru
     run("demo --folder shown")
     table = pa.parquet.read_table("shown/cells.parquet")
     assert table.num_rows == 569
-    for name, column in demo.COLUMNS.items():
+    for name, column in COLUMNS.items():
         if isinstance(column, Real):
             values = np.array(table[name])
             assert column.low == 0 <= values.min()

@@ -231,11 +231,12 @@ def demo(
     ),
     as_json: AsJson = False,
 ) -> None:
-    """Answer questions about a public table, end to end, with receipts. Nothing needs to be prepared."""
-    from sordino.demo import run
+    """Play the whole story on a public table: answers, models, synthetic rows, an attack, audits, and a report."""
+    from sordino.demo.story import run
 
     silent: list[str] = []
-    document = run(folder, silent.append if as_json else typer.echo)
+    with Progress("playing") as progress:
+        document = run(folder, silent.append if as_json else progress.say, progress)
     if as_json:
         print_json(document)
 

@@ -128,6 +128,15 @@ class Progress:
             if self._bar is not None:
                 self._bar.update(0, total=1.0, completed=share)
 
+    def say(self, words: str) -> None:
+        """Words on standard output, above the bar."""
+        with self._lock:
+            if self._bar is not None:
+                self._bar.stop()
+            typer.echo(words)
+            if self._bar is not None and not self._finished:
+                self._bar.start()
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:

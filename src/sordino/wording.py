@@ -20,6 +20,9 @@ COVERS = "about the exact answer on the clipped table, not about a population"
 
 _BAR = 30
 
+#: What was asked is shown up to this many letters; the whole of it stands in the ledger and in its JSON.
+_LONGEST = 70
+
 
 def answer_in_words(query: str, columns: Sequence[str], release: Release, level: float) -> str:
     """Value, interval and receipt."""
@@ -79,7 +82,8 @@ def ledger_in_words(ledger: Ledger) -> str:
     entries = [["entry", "when (UTC)", "who", "what", "charged"]]
     for entry in document["entries"]:
         when = entry["when"][:16].replace("T", " ")
-        entries.append([str(entry["number"]), when, entry["who"], entry["what"], f"{entry['lane']} {entry['amount']}"])
+        charged = f"{entry['lane']} {entry['amount']}"
+        entries.append([str(entry["number"]), when, entry["who"], _shortened(entry["what"]), charged])
     return "\n".join([*lines, *_columns(entries, left=(1, 2, 3, 4))])
 
 
@@ -204,6 +208,14 @@ def _label(label: Any, last: bool) -> str:
     if isinstance(label, list):
         return f"[{label[0]:.6g}, {label[1]:.6g}{']' if last else ')'}"
     return str(to_plain(label))
+
+
+def _shortened(words: str) -> str:
+    """Words without their middle where they are long."""
+    if len(words) <= _LONGEST:
+        return words
+    half = _LONGEST // 2
+    return f"{words[: half - 1].rstrip()} … {words[1 - half :].lstrip()}"
 
 
 def _flat(nested: Any) -> Iterator[Any]:
