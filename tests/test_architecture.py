@@ -34,8 +34,8 @@ RIVER: tuple[tuple[str, ...], ...] = (
     ("quality",),
     ("owner",),
     ("wording",),
-    ("demo",),
     ("terminal", "row_file"),
+    ("demo",),
     (
         "anonymity_command",
         "attack_command",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sordino.demo import answers, attacked, learning
-from sordino.demo.stage import FILES, Stage, Step, prepared
+from sordino.demo.stage import FILES, Stage, Step, prepared, wrapped
 from sordino.report.report import write_report
 from sordino.report.section import Page
 
@@ -57,7 +57,7 @@ def _write_pages(stage: Stage) -> None:
 def _farewell(folder: Path, seconds: float) -> str:
     table, domain, ledger = (str(folder / name) for name in FILES[:3])
     return (
-        f"The files are in {folder}/: {', '.join(FILES)}. That took {seconds:.0f} s.\n"
+        f"The files are in {folder}/:\n{_indented(wrapped(', '.join(FILES)))}\nThat took {seconds:.0f} s.\n"
         "Run the demo again for fresh noise, or ask for something yourself:\n\n"
         f"  sordino plan {table} histogram diagnosis --domain {domain} --epsilon 0.2\n"
         f"  sordino query {table} histogram diagnosis --domain {domain} \\\n"
