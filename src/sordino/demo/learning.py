@@ -61,8 +61,7 @@ def synthesise(stage: Stage) -> Scene:
     """A synthetic table in the original columns and types."""
     import pyarrow.parquet
 
-    settings = {"epsilon": SYNTHETIC_EPSILON, "delta": SYNTHETIC_DELTA, "target": TARGET}
-    synthesizer = TableSynthesizer(**settings).fit(stage.table)
+    synthesizer = TableSynthesizer(epsilon=SYNTHETIC_EPSILON, delta=SYNTHETIC_DELTA, target=TARGET).fit(stage.table)
     fake = synthesizer.sample()
     pyarrow.parquet.write_table(fake, stage.folder / "synthetic.parquet")
     names = ["radius", "texture", "concavity", TARGET]
