@@ -105,6 +105,8 @@ NOISE = (
 _NOISY = "value + drawn for value, drawn in zip"
 _RECEIPT = "receipt=self._receipt(each.statistic, each.charge(entry)),"
 _ANSWER = "        prices = self.price(questions)\n        entries = self._charge(prices)\n        totals ="
+_CHARGED = "        entries = self._charge(prices)\n        totals = self._pass([each.statistic"
+_CHARGED_CHOICE = "        entries = self._charge(prices)\n        totals = self._pass([each.scores"
 _PASSED = "            return [total.exact_values for total in accumulation.totals()]\n"
 
 
@@ -167,8 +169,7 @@ GATE = (
     ),
     _bug(
         "one release of several is never charged", "R", "privacy.session",
-        "        entries = self._charge(prices)\n        totals",
-        "        entries = [*self._charge(prices[:1]), *[None] * len(prices[1:])]\n        totals",
+        _CHARGED, _CHARGED.replace("self._charge(prices)", "[*self._charge(prices[:1]), *[None] * len(prices[1:])]"),
     ),
     _bug(
         "one entry of the ledger for several releases", "I", "privacy.session",
@@ -178,7 +179,7 @@ GATE = (
     ),
     _bug(
         "a choice that is not charged", "R", "privacy.session",
-        "(entry,) = self._charge([priced])", "(entry,) = (None,)",
+        _CHARGED_CHOICE, _CHARGED_CHOICE.replace("self._charge(prices)", "[None] * len(prices)"),
     ),
     _bug(
         "a charge after the table was read", "I", "privacy.session",
@@ -256,7 +257,7 @@ PRICE = (
          "laws = _laws(statistic, sensitivity, question.cost)",
          "laws = tuple(type(law)(min(law.scale, 1e12)) for law in _laws(statistic, sensitivity, question.cost))"),
     _bug("a choice with the noise for one side", "R", "privacy.price",
-         "up_to_float(2 * moves / cost.epsilon)", "up_to_float(moves / cost.epsilon)"),
+         "spread = moves if monotone else 2 * moves", "spread = moves"),
     _bug("less noise for a large epsilon", "R", "privacy.price",
          "return (DiscreteLaplace(up_to_float(sensitivity.l1 / cost.epsilon)),) * statistic.size",
          "return (DiscreteLaplace(up_to_float(sensitivity.l1 / cost.epsilon / (1 + (cost.epsilon > 20)))),) "
@@ -324,9 +325,9 @@ STATISTICS = (
          "np.maximum(norms, self.radius * GRID_STEPS)",
          "np.maximum(norms, min(self.radius, norms.max(initial=0) / GRID_STEPS + 1e-9) * GRID_STEPS)"),
     _bug("a centre taken from the rows", "S", "statistics.vectors",
-         "norms = np.sqrt(_squared_norms(placed))\n",
+         "norms = np.sqrt(squared_norms(placed))\n",
          "placed = placed - np.rint(placed.mean(axis=0)) if len(placed) else placed\n"
-         "        norms = np.sqrt(_squared_norms(placed))\n"),
+         "        norms = np.sqrt(squared_norms(placed))\n"),
     _bug("scores that are not pulled into their ball", "S", "statistics.scores",
          "np.maximum(norms, self.radius * _SCORE_STEPS)", "np.maximum(norms * 0, self.radius * _SCORE_STEPS)",
          "return inside(vectors, self.steps), None", "return vectors, None"),
@@ -392,7 +393,9 @@ LEDGER = (
     _bug("a race", "L", "privacy.ledger",
          _LOCKED, "        if True:\n            state, entries = self._book\n            new, added = change(state)\n"),
     _bug("a race between processes", "L", "privacy.ledger_file",
-         'connection.execute("BEGIN IMMEDIATE" if writing else "BEGIN")', 'connection.execute("BEGIN")'),
+         "        new, entries = change(state)\n",
+         '        connection.execute("COMMIT")\n        new, entries = change(state)\n        connection.execute("BEGIN IMMEDIATE")\n',
+         '"INSERT INTO entry VALUES', '"INSERT OR REPLACE INTO entry VALUES'),
     _bug("a charge that is taken back when its process ends", "L", "privacy.ledger_file",
          '        connection.execute("COMMIT")\n',
          '        connection.execute("ROLLBACK" if writing and os.getpid() != _BORN else "COMMIT")\n',
