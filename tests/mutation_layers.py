@@ -305,7 +305,7 @@ def _processes_that_race(path: str) -> Iterator[str]:
 
     children = [_child(spend) for _ in range(4)]
     taken = sum(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children)
-    ledger = so.Ledger.open(path)
+    ledger = so.Ledger.read(path)
     if taken != 10 or len(ledger.entries()) != 10 or ledger.spent.epsilon != 1 or ledger.verify():
         yield f"four processes took {taken} shares of ten"
 
