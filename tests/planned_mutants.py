@@ -107,7 +107,7 @@ _RECEIPT = "receipt=self._receipt(each.statistic, each.charge(entry)),"
 _ANSWER = "        prices = self.price(questions)\n        entries = self._charge(prices)\n        totals ="
 _CHARGED = "        entries = self._charge(prices)\n        totals = self._pass([each.statistic"
 _CHARGED_CHOICE = "        entries = self._charge(prices)\n        totals = self._pass([each.scores"
-_PASSED = "            return [total.exact_values for total in accumulation.totals()]\n"
+_PASSED = "        return [total.exact_values for total in accumulation.totals()]\n"
 
 
 def _released(name: str, text: str, layer: str = "R") -> Mutant:
@@ -134,22 +134,22 @@ GATE = (
     ),
     _bug(
         "rows that are printed", "R", "privacy.session",
-        _PASSED, f"            print(accumulation.exact_rows)\n{_PASSED}",
+        _PASSED, f"        print(accumulation.exact_rows)\n{_PASSED}",
     ),
     _bug(
         "a warning about small tables", "R", "privacy.session",
         _PASSED,
-        "            import warnings\n\n            if accumulation.exact_rows < 65:\n"
-        f"                warnings.warn('few rows', stacklevel=2)\n{_PASSED}",
+        "        import warnings\n\n        if accumulation.exact_rows < 65:\n"
+        f"            warnings.warn('few rows', stacklevel=2)\n{_PASSED}",
     ),
     _bug(
         "a log of totals", "R", "privacy.session",
-        _PASSED, f"            __import__('logging').getLogger('gate').debug('%s', accumulation.exact_values())\n{_PASSED}",
+        _PASSED, f"        __import__('logging').getLogger('gate').debug('%s', accumulation.exact_values())\n{_PASSED}",
     ),
     _bug(
         "an error about small tables", "R", "privacy.session",
         _PASSED,
-        f"            if accumulation.exact_rows < 2:\n                raise PassError('table: too few rows.')\n{_PASSED}",
+        f"        if accumulation.exact_rows < 2:\n            raise PassError('table: too few rows.')\n{_PASSED}",
     ),
     _bug(
         "the number of rows in an error", "I", "privacy.session",

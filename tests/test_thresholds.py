@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -17,15 +18,20 @@ import numpy as np
 import pytest
 
 from registry import batch_of, domain_of, reals
+from sordino.audit.minima import too_little_noise_for_a_minimum
+from sordino.audit.neighbours import ordinary_records
 from sordino.cost import LARGEST_AMOUNT, Cost
 from sordino.domain import LARGEST_BOUND, LARGEST_WHOLE, Category, Domain, Real
 from sordino.engine import accumulation
 from sordino.engine.accumulation import Accumulation, ExactSum
 from sordino.errors import NoiseError, ParameterError, SordinoError
-from sordino.privacy import noise
-from sordino.privacy.ledger import MOST_BITS, Ledger
+from sordino.privacy import minimiser, noise, perturbed_minimiser
+from sordino.privacy.ledger import MOST_BITS, Ledger, problems_of
+from sordino.privacy.margin_losses import Huber, Softmax
+from sordino.privacy.minimiser import Objective, minimise
 from sordino.privacy.noise import SecureNoise
 from sordino.privacy.price import LARGEST_SCALE, Question, price, price_choice
+from sordino.privacy.rehearsal import ObservedSession
 from sordino.release import DiscreteLaplace
 from sordino.statistics import gradients
 from sordino.statistics.amounts import Amounts
@@ -33,10 +39,12 @@ from sordino.statistics.choice import HASH_BITS, Subsample
 from sordino.statistics.components import ComponentMoments, Components, ComponentSpreads
 from sordino.statistics.count import Count
 from sordino.statistics.direct import DirectCovariance, DirectMedian
+from sordino.statistics.directions import Directions, Products
 from sordino.statistics.elementary import LOWEST, exponential, hyperbolic_tangent
 from sordino.statistics.gradients import Gradients
 from sordino.statistics.histograms import LARGEST_TABLE, CategoryAxis, Histograms
 from sordino.statistics.hits import MOST_CANDIDATES, ConstantHits, CutHits, Discriminant, ModelHits
+from sordino.statistics.labels import ClassLabels
 from sordino.statistics.lattice import LatticeCells
 from sordino.statistics.projected import LARGEST_DIRECTION, Projected
 from sordino.statistics.ranks import LARGEST_DENOMINATOR, RankScores, grid_candidates
@@ -49,6 +57,7 @@ from sordino.table import files
 from sordino.table.clipping import _TILE, ClippedBatch
 from sordino.table.memory import MatrixBlock
 from test_architecture import read_sources, room
+from test_perturbed_minimiser import made_up
 
 PRIVATE = ("domain", "cost", "table", "statistics", "engine", "privacy")
 
@@ -358,6 +367,120 @@ def rows_that_cannot_be_read() -> None:
         assert sum(map(len, blocks)) == lost
 
 
+# --- the perturbed minimiser -------------------------------------------------------------------------------------
+
+
+def least_of(loss: Softmax | Huber, rows: int, ridge: float = 0.5, linear: float = 0.0) -> tuple[Objective, np.ndarray]:
+    """An objective over made-up records, and what the solver finds."""
+    objective = Objective(made_up(rows, 3, loss.outputs), loss, ridge, np.full((loss.outputs, 3), linear))
+    return objective, minimise(objective, 1e-9)
+
+
+def paces_of_the_solver() -> None:
+    """No record at all, one, and many; steps that are taken whole and steps that are searched: one certificate."""
+    assert not least_of(Softmax(3), 0)[1].any()
+    for loss, rows, ridge in (
+        (Softmax(3), 1, 0.5),
+        (Softmax(2), 300, 1e-3),
+        (Huber(3), 300, 1e-3),
+        (Huber(3), 5, 50.0),
+    ):
+        objective, weights = least_of(loss, rows, ridge, 1.0)
+        assert np.linalg.norm(objective.gradient(weights)) <= 1e-9
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(minimiser, "_shorter", lambda *_: None)  # every step is searched
+            searched = minimise(objective, 1e-9)
+        assert np.allclose(weights, searched, atol=4e-9 / ridge)
+
+
+def slopes_that_are_kept() -> None:
+    rows, loss = 40, Softmax(3)
+    _, expected = least_of(loss, rows)
+    for kept in (rows * loss.outputs - 1, rows * loss.outputs):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(minimiser, "_KEPT_SLOPES", kept)
+            objective, weights = least_of(loss, rows)
+        assert np.allclose(weights, expected, atol=1e-8)
+        assert (objective._bends is None) == (kept < rows * loss.outputs)
+
+
+def outputs_of_a_minimiser() -> None:
+    """Either side of four outputs, at the smallest ridge that is taken and at one that is not."""
+    for outputs in (2, 3, 4, 5):
+        for cost, orders in ((Cost.pure(1), ()), (Cost.concentrated("0.02"), (Fraction(20),))):
+            loss = Softmax(outputs)
+            least = perturbed_minimiser.smallest_ridge(loss, cost, "add-remove", orders)
+
+            def priced(
+                factor: float, loss: Softmax = loss, cost: Cost = cost, orders: Any = orders, to: float = least
+            ) -> Any:
+                asked = perturbed_minimiser.Minimisation(Ball(X), ClassLabels(CLASSES), loss, to * factor)
+                return perturbed_minimiser.price_minimum(asked, cost, "add-remove", orders)
+
+            assert refuses(lambda ask=priced: ask(0.99), ParameterError)
+            assert not too_little_noise_for_a_minimum(priced(1.01))
+            assert priced(1.01).linear.kind == ("normal" if orders else "blocks" if outputs >= 4 else "sphere")
+            usual = perturbed_minimiser.usual_ridge(loss, 3, cost, "add-remove", orders)
+            assert usual >= max(least, 0.01)
+            assert not too_little_noise_for_a_minimum(priced(usual / least))
+    large = perturbed_minimiser.usual_ridge(Softmax(2), 3, Cost.pure(10**6), "add-remove")
+    assert large >= 0.01
+
+
+def scales_of_a_minimiser() -> None:
+    """The Gaussian scale is just enough: a little less is not; and where none is enough that is said."""
+    loss, order = Huber(2), 20.0
+    scale = perturbed_minimiser._normal_scale(loss, 10.0, 0.05, "add-remove", order)
+    for factor, enough in ((1.0, True), (0.999, False)):
+        loss_of = perturbed_minimiser.divergence(loss, 10.0, scale * factor, "add-remove", order)
+        assert (loss_of <= order * 0.05) == enough
+    assert refuses(lambda: perturbed_minimiser._normal_scale(loss, 1e-3, 1e-4, "add-remove", order), NoiseError)
+
+
+def weights_of_a_density() -> None:
+    columns = {f"f{place}": Real(-1, 1) for place in range(26)} | {"class": Category(range(4))}
+    for features, seen in ((25, True), (26, False)):
+        domain = Domain(dict(list(columns.items())[:features]) | {"class": columns["class"]})
+        session = ObservedSession(ordinary_records(domain, 5), domain)
+        names = tuple(name for name in domain.columns if name != "class")
+        labels = ClassLabels(CategoryAxis.of(domain, "class"))
+        session.minimise(perturbed_minimiser.Minimisation(Ball(names), labels, Softmax(4), 10.0), Cost.pure(1))
+        assert (session.releases[0].log_density is not None) == seen
+
+
+def orders_of_a_ledger() -> None:
+    for nudge, taken in ((Fraction(0), True), (Fraction(1, 10**6), False)):
+        ledger = Ledger(epsilon=1, delta=1e-6)
+        cost = Cost(rho=ledger.rho / 2, order=(ledger.order or Fraction(0)) + nudge)
+        assert refuses(lambda to=ledger, cost=cost: to.charge([("x", cost, {})])) != taken
+    state = Ledger(epsilon=1, delta=1e-6)
+    state.charge([("x", Cost(rho=state.rho / 2, order=state.order), {})])
+    kept, (entry,) = state._store.state(), state.entries()
+    for nudge, fine in ((Fraction(1, 10**10), True), (Fraction(1, 10**8), False)):
+        moved = replace(entry, cost=replace(entry.cost, order=entry.cost.order + nudge))
+        assert any("another order" in problem for problem in problems_of(kept, [moved])) != fine
+
+
+def reaches_of_directions() -> None:
+    for reach in (2.0**-10, 2.0**10):
+        vectors, _ = Directions(Box(X), reach).vectors(batch_of(DOMAIN, ROWS))
+        assert np.linalg.norm(vectors, axis=1).max() <= GRID_STEPS
+        assert refuses(lambda reach=reach: Directions(Box(X), reach * (0.99 if reach < 1 else 1.01)))
+        for last in (0.0, 1e-12, 1e-6, 1.0):
+            record = Directions(Box(X), reach).record_at(DOMAIN, np.array([1.0, 0.0, 0.0, last]))
+            assert all(math.isfinite(float(cell)) for cell in record.values())  # type: ignore[arg-type]
+
+
+def coordinates_of_directions() -> None:
+    def directions(size: int) -> Directions:
+        return Directions(Box(tuple(f"x{place}" for place in range(size))), 1.0)
+
+    assert len(directions(LARGEST_DIMENSION - 1).columns) == LARGEST_DIMENSION
+    assert refuses(lambda: directions(LARGEST_DIMENSION))
+    assert len(Products(directions(126)).columns) == 127 * 128 // 2 <= 2**13
+    assert refuses(lambda: Products(directions(127)))
+
+
 #: The comparison as it stands in the source, and the test of both of its sides.
 THRESHOLDS: dict[tuple[str, str], Callable[[], None]] = {
     ("cost", "1 <= amount * LARGEST_AMOUNT <= LARGEST_AMOUNT ** 2"): amounts_of_money,
@@ -413,6 +536,24 @@ THRESHOLDS: dict[tuple[str, str], Callable[[], None]] = {
     ("statistics.vectors", "np.maximum(norms, self.radius * GRID_STEPS)"): radii,
     ("statistics.statistic", "self.largest_entry > EXACT_LIMIT"): entries_of_53_bits,
     ("statistics.statistic", "len(columns) <= LISTED"): names_on_a_receipt,
+    ("privacy.ledger", "abs(entry.cost.order - (_order(state.budget) or 0)) > _SAME_ORDER"): orders_of_a_ledger,
+    ("privacy.minimiser", "float(np.linalg.norm(found)) <= (1 - part / 4) * length"): paces_of_the_solver,
+    ("privacy.minimiser", "max(length / first, target / length / 4)"): paces_of_the_solver,
+    ("privacy.minimiser", "min(0.1, max(length / first, target / length / 4))"): paces_of_the_solver,
+    ("privacy.minimiser", "max(length, 1e-300)"): paces_of_the_solver,
+    ("privacy.minimiser", "slope <= steepest / 10"): paces_of_the_solver,
+    ("privacy.minimiser", "self._blocks.exact_records * len(weights) <= _KEPT_SLOPES"): slopes_that_are_kept,
+    ("privacy.perturbed_minimiser", "high > 2.0 ** 60"): scales_of_a_minimiser,
+    ("privacy.perturbed_minimiser", "high > low * (1 + 1e-05)"): scales_of_a_minimiser,
+    ("privacy.perturbed_minimiser", "high > low * 1.001"): outputs_of_a_minimiser,
+    ("privacy.perturbed_minimiser", "loss.outputs < _FEWEST_BLOCKS"): outputs_of_a_minimiser,
+    ("privacy.perturbed_minimiser", "loss.outputs >= _FEWEST_BLOCKS"): outputs_of_a_minimiser,
+    ("privacy.perturbed_minimiser", "max(_SMALLEST_RIDGE, smallest * (1 if free else 2))"): outputs_of_a_minimiser,
+    ("privacy.rehearsal", "weights.size > _MOST_WEIGHTS"): weights_of_a_density,
+    ("statistics.directions", "2 ** (-10) <= self.reach <= 2 ** 10"): reaches_of_directions,
+    ("statistics.directions", "max(float(place[-1]), 1e-09)"): reaches_of_directions,
+    ("statistics.directions", "len(self.columns) > 2 ** 13"): coordinates_of_directions,
+    ("statistics.directions", "len(self.columns) > LARGEST_DIMENSION"): coordinates_of_directions,
     ("table.clipping", "len(values) <= _TILE"): rows_of_a_tile,
     ("table.files", "min(_ROWS_PER_BLOCK, unreadable - start)"): rows_that_cannot_be_read,
 }
