@@ -77,8 +77,8 @@ def synthetic_beside_real(name: str, document: Document, data: Any, domain: Doma
     if target is not None and len(domain.columns) > 1:
         train, test = halves(real)
         rows.extend(
-            row(f"{each.learner}, {each.measure} on real rows", f"{each.synthetic:.3f}", f"{each.real:.3f} (real rows)")
-            for each in lessons(train, fake, test, domain, target)
+            row(f"{mine.learner}, {mine.measure} on real rows", f"{mine.score:.3f}", f"{best.score:.3f} (real rows)")
+            for mine, best in zip(*(lessons(each, test, domain, target) for each in (fake, train)), strict=True)
         )
     words = (
         "Distances from the real rows, 0 at best; beside them, those of the real columns each shuffled by itself. "

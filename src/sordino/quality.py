@@ -49,12 +49,11 @@ class Distances:
 
 @dataclass(frozen=True)
 class Lesson:
-    """What one learner scores on real rows that it was not trained on: trained on synthetic rows, and on real ones."""
+    """What one learner scores on real rows."""
 
     learner: str
     measure: Measure
-    synthetic: float
-    real: float
+    score: float
 
 
 def rows_of(data: Any, domain: Domain, columns: Sequence[str] | None = None) -> Columns:
@@ -91,19 +90,15 @@ def distances(real: Any, synthetic: Any, domain: Domain) -> Distances:
     )
 
 
-def lessons(train: Any, synthetic: Any, test: Any, domain: Domain, target: str) -> list[Lesson]:
-    """A linear model and boosted trees, trained on synthetic and on real rows, scored on other real rows."""
-    parts = [_features(_as_columns(each, domain), domain, target) for each in (train, synthetic, test)]
+def lessons(synthetic: Any, test: Any, domain: Domain, target: str) -> list[Lesson]:
+    """A linear model and boosted trees, trained on synthetic rows, scored on real ones that nothing was fitted on."""
+    train, scored = (_features(_as_columns(each, domain), domain, target) for each in (synthetic, test))
     if isinstance(domain[target], Real):
         learners: dict[str, Any] = {"ridge": Ridge(), "boosted trees": HistGradientBoostingRegressor(random_state=0)}
     else:
         boosting = HistGradientBoostingClassifier(random_state=0, early_stopping=False)
         learners = {"logistic": LogisticRegression(max_iter=300), "boosted trees": boosting}
-    found = []
-    for name, learner in learners.items():
-        measure, real = _score(learner, parts[0], parts[2], domain, target)
-        found.append(Lesson(name, measure, _score(learner, parts[1], parts[2], domain, target)[1], real))
-    return found
+    return [Lesson(name, *_score(learner, train, scored, domain, target)) for name, learner in learners.items()]
 
 
 def halves(columns: Columns) -> tuple[Columns, Columns]:

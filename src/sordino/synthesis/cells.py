@@ -38,9 +38,9 @@ class Cells:
         """A cell per category or per whole number, else ``wished`` equal cells; one more where cells may be missing."""
         if isinstance(declared, Category):
             return cls(column, declared, (), declared.missing == "drop" and declared.replacement is None)
-        low, high = _ends(declared)
-        every = declared.integer and high - low <= _VALUES_PER_CELL * wished
-        edges = _cut(low, high, int(high - low) if every else wished, declared.integer)
+        low, high, whole = _ends(declared)
+        every = whole and high - low <= _VALUES_PER_CELL * wished
+        edges = (declared.low, *_cut(low, high, int(high - low) if every else wished, whole)[1:])
         return cls(column, declared, edges, declared.missing == "drop")
 
     @classmethod
@@ -76,7 +76,7 @@ class Cells:
         """Whether a cell can be cut again: an interval of more than one value."""
         if not isinstance(self.declared, Real):
             return (False,) * len(self)
-        least = 1.0 if self.declared.integer else _ATOM * (self.edges[-1] - self.edges[0])
+        least = 1.0 if _ends(self.declared)[2] else _ATOM * (self.edges[-1] - self.edges[0])
         widths = np.diff(self.edges)
         return (*(widths > 1.5 * least), *((False,) if self.optional else ()))
 
@@ -85,7 +85,7 @@ class Cells:
         assert isinstance(self.declared, Real)
         edges, parents = [self.edges[0]], []
         for cell, (low, high) in enumerate(zip(self.edges, self.edges[1:], strict=False)):
-            inner = _cut(low, high, parts, self.declared.integer)[1:] if chosen[cell] else (high,)
+            inner = _cut(low, high, parts, _ends(self.declared)[2])[1:] if chosen[cell] else (high,)
             if chosen[cell] and cell == 0:
                 inner = tuple(sorted({*inner, self._after_the_end()}))
             edges.extend(inner)
@@ -95,8 +95,10 @@ class Cells:
         return replace(self, edges=tuple(edges)), np.array(parents)
 
     def _after_the_end(self) -> float:
-        whole = isinstance(self.declared, Real) and self.declared.integer
-        return self.edges[0] + (1.0 if whole else _ATOM * (self.edges[-1] - self.edges[0]))
+        assert isinstance(self.declared, Real)
+        if _ends(self.declared)[2]:
+            return float(np.ceil(self.edges[0])) + 1
+        return self.edges[0] + _ATOM * (self.edges[-1] - self.edges[0])
 
     def draw(self, codes: Integers, generator: np.random.Generator) -> np.ndarray[Any, Any]:
         """A value from each cell, as an object array where values are not numbers; NaN or None where it is missing."""
@@ -104,17 +106,19 @@ class Cells:
             return np.array([*self.declared.values, None], dtype=object)[codes]
         lower, upper = np.array([*self.edges[:-1], np.nan]), np.array([*self.edges[1:], np.nan])
         drawn = lower[codes] + generator.random(len(codes)) * (upper - lower)[codes]
-        low, high = self.declared.low, self.declared.high
-        if self.declared.integer and np.ceil(low) <= np.floor(high):
-            drawn, low, high = np.floor(drawn), float(np.ceil(low)), float(np.floor(high))
+        low, high, whole = _ends(self.declared)
+        if whole:
+            drawn, high = np.floor(drawn), high - 1
         values: Floats = np.clip(drawn, low, high)
         return values
 
 
-def _ends(declared: Real) -> tuple[float, float]:
-    if declared.integer:
-        return float(np.floor(declared.low)), float(np.floor(declared.high)) + 1
-    return declared.low, declared.high
+def _ends(declared: Real) -> tuple[float, float, bool]:
+    """Where the first value lies and where the last one ends, and whether values are whole: some lies in the bounds."""
+    first, last = float(np.ceil(declared.low)), float(np.floor(declared.high))
+    if declared.integer and first <= last:
+        return first, last + 1, True
+    return declared.low, declared.high, False
 
 
 def _cut(low: float, high: float, parts: int, whole: bool) -> tuple[float, ...]:

@@ -30,8 +30,9 @@ from sordino.synthesis.pairs import Pair, coarse, pairs_of
 _COUNT = Fraction(1, 200)
 _MARGINALS = Fraction(1, 2)
 
-#: Shares of the marginals: for the first cut of each column, and for finer ones.
-_LEVELS = (Fraction(7, 10), Fraction(1, 5), Fraction(1, 10))
+#: Of that, the share of the first cut of all columns; and of each finer one, of the columns that need it.
+_FIRST = Fraction(3, 5)
+_FINER = (Fraction(1, 5), Fraction(1, 5))
 
 #: The part of what is left after the marginals that goes to the dependence, where tables follow.
 _DEPENDENCE = Fraction(1, 2)
@@ -117,7 +118,7 @@ def _plan(measurement: Measurement, target: str | None, rows: float) -> tuple[Ta
 def _deviation(measurement: Measurement, names: Sequence[str]) -> float:
     declared = measurement.columns
     tables = tuple((Cells.of(name, declared[name], 2).axis,) for name in names)
-    return measurement.deviation(Histograms(tables), _MARGINALS * _LEVELS[0])
+    return measurement.deviation(Histograms(tables), _MARGINALS * _FIRST)
 
 
 def _first_cells(measurement: Measurement, names: Sequence[str], rows: float, classes: int) -> list[Cells]:
@@ -149,19 +150,20 @@ def _marginals(
     measurement: Measurement, target: Target | None, columns: Sequence[Cells], rows: float, part: Fraction
 ) -> list[Marginal]:
     """Each column's counts, per class; again on finer cells where many records are in one."""
-    answers = _histograms(measurement, target, columns, part * _LEVELS[0])
+    answers = _histograms(measurement, target, columns, part * _FIRST)
     marginals = [
         Marginal(cells, counts, np.full(len(cells), variance))
         for cells, (counts, variance) in zip(columns, answers, strict=True)
     ]
-    for level in _LEVELS[1:]:
+    for level in _FINER:
         heavy = {place: each.heavy(rows) for place, each in enumerate(marginals) if any(each.heavy(rows))}
         if not heavy:
             break
+        share = part * level
         coarser = [marginals[place].cells for place in heavy]
-        deviation = measurement.deviation(_crossed(target, [(each.axis,) for each in coarser]), part * level)
+        deviation = measurement.deviation(_crossed(target, [(each.axis,) for each in coarser]), share)
         finer = {place: _finer(marginals[place], chosen, deviation) for place, chosen in heavy.items()}
-        answers = _histograms(measurement, target, [cells for cells, _ in finer.values()], part * level)
+        answers = _histograms(measurement, target, [cells for cells, _ in finer.values()], share)
         for (place, (cells, parents)), (counts, variance) in zip(finer.items(), answers, strict=True):
             marginals[place] = marginals[place].refined(cells, parents, counts, variance)
     return marginals
