@@ -25,10 +25,13 @@ from sordino.statistics.components import (
 from sordino.statistics.count import Count
 from sordino.statistics.cut_table import CutTable
 from sordino.statistics.direct import DirectCovariance, DirectMedian
+from sordino.statistics.directions import Directions
 from sordino.statistics.gradients import Gradients, Model, Points, Soft
 from sordino.statistics.histograms import BinAxis, CategoryAxis, Histograms, MergedAxis, MissingAxis
 from sordino.statistics.hits import ConstantHits, CutHits, Discriminant, ModelHits
+from sordino.statistics.labels import ClassLabels, ComponentLabels
 from sordino.statistics.lattice import LatticeCells
+from sordino.statistics.margin_gradients import MarginGradients
 from sordino.statistics.misfits import Misfits
 from sordino.statistics.moments import SecondMoment
 from sordino.statistics.norm_ranks import NormRanks
@@ -195,6 +198,18 @@ def _in_own_units(make: Callable[[int], Statistic]) -> Callable[[int, Neighbours
     return lambda dimension, neighbours: (make(dimension), gradient_domain(dimension, neighbours))
 
 
+#: Weights of outputs 0 and 1 are opposite and long, at a right angle to equal features.
+def _margin_gradients(domain: Domain, d: int) -> Statistic:
+    row = np.array([1.0, *([0.0] * (d - 1)), -1.0]) * 8000.0
+    weights = tuple(map(tuple, np.array([row, -row, 0 * row]).tolist()))
+    return MarginGradients(Directions(Box(reals(d)), 0.5), ClassLabels(CategoryAxis.of(domain, "class")), weights)
+
+
+def _component_labels(domain: Domain, d: int) -> ComponentLabels:
+    centres = (((-0.5,) * d, (0.5,) * d),) * 3
+    return ComponentLabels(CategoryAxis.of(domain, "class"), Box(reals(d)), centres)
+
+
 #: Statistics whose total is the sum of the records' maps: name -> (dimension, neighbours) -> statistic and domain.
 STATISTICS: dict[str, Callable[[int, Neighbours], Built]] = {
     "count of whole records": _plain(_whole_count),
@@ -262,6 +277,8 @@ STATISTICS: dict[str, Callable[[int, Neighbours], Built]] = {
     "second moments in a box by one class": _by_class(lambda domain, d: SecondMoment(Box(reals(d))), classes=1),
     "second moments in a ball by class": _by_class(lambda domain, d: SecondMoment(Ball(reals(d)))),
     "split of degree 2 by class": _by_class(lambda domain, d: UnitSplit(reals(d), degree=2)),
+    "margin gradients": _plain(_margin_gradients),
+    "count by component": _plain(lambda domain, d: ByClass(Count(reals(d)), _component_labels(domain, d))),
     "amounts by class": _by_class(lambda domain, d: Amounts.of(domain, reals(d))),
 }
 

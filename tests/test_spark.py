@@ -98,7 +98,7 @@ def frame_of(spark: Any, records: Any, partitions: int | None = None) -> Any:
     return frame if partitions is None else frame.repartition(partitions)
 
 
-@pytest.mark.parametrize("name", ["GaussianBayes", "PrivateClassifier", "ThresholdRule"])
+@pytest.mark.parametrize("name", ["GaussianBayes", "LargeMarginMixture", "PrivateClassifier", "ThresholdRule"])
 def test_gaussian_classes_and_rules_learn_the_same_bits_on_spark(spark: Any, name: str) -> None:
     """Ranges, counts, sums and the hits of a choice: with one seed, so that the noise is the same too."""
     generator = np.random.default_rng(3)
@@ -108,8 +108,10 @@ def test_gaussian_classes_and_rules_learn_the_same_bits_on_spark(spark: Any, nam
     rows = pa.table({**cells, "label": labels})
     frame = spark.createDataFrame(rows).repartition(3)
 
+    options = {"solver": "gradient-descent", "rounds": 2, "components": 2} if name == "LargeMarginMixture" else {}
+
     def learned(table: Any) -> dict[str, Any]:
-        model = getattr(sordino, name)(epsilon=2, random_state=0)
+        model = getattr(sordino, name)(epsilon=2, random_state=0, **options)
         model.fit(sordino.open_table(table, domain), "label")
         return {key: value for key, value in vars(model).items() if isinstance(value, np.ndarray)}
 
@@ -117,6 +119,14 @@ def test_gaussian_classes_and_rules_learn_the_same_bits_on_spark(spark: Any, nam
     assert found.keys() == expected.keys()
     assert all(value.tobytes() == expected[key].tobytes() for key, value in found.items())
     assert any(value.tobytes() != expected[key].tobytes() for key, value in twin.items())
+
+
+def test_perturbed_minimiser_on_spark_is_refused_before_it_is_charged(spark: Any) -> None:
+    domain, ledger = sordino.Domain({"x": sordino.Real(0, 1), "y": sordino.Category([0, 1])}), sordino.Ledger(1)
+    table = sordino.open_table(spark.createDataFrame(pa.table({"x": [0.5, 0.25], "y": [0, 1]})), domain, ledger=ledger)
+    with pytest.raises(sordino.SordinoError, match="solver='gradient-descent'"):
+        sordino.LargeMarginMixture(0.5).fit(table, "y")
+    assert all("minimiser" not in entry.what for entry in ledger.entries())
 
 
 @dataclass(frozen=True)

@@ -31,10 +31,13 @@ from sordino.statistics.components import (
 from sordino.statistics.count import Count
 from sordino.statistics.cut_table import CutTable
 from sordino.statistics.direct import DirectCovariance, DirectMedian
+from sordino.statistics.directions import Directions
 from sordino.statistics.gradients import Gradients, Points, Soft
 from sordino.statistics.histograms import BinAxis, CategoryAxis, Histograms, MergedAxis, MissingAxis
 from sordino.statistics.hits import ConstantHits, CutHits, Discriminant, ModelHits
+from sordino.statistics.labels import ClassLabels, ComponentLabels
 from sordino.statistics.lattice import LatticeCells
+from sordino.statistics.margin_gradients import MarginGradients
 from sordino.statistics.misfits import Misfits
 from sordino.statistics.moments import SecondMoment
 from sordino.statistics.norm_ranks import NormRanks
@@ -68,6 +71,9 @@ _SMALL_BALL = Ball(_REALS, radius=0.5, centre=(0.25, -0.25, 0.25))
 
 #: Two directions that are neither orthogonal nor of length one, about a centre that is not the middle.
 _PROJECTED = Projected.of(_REALS, ((0.8, 0.1), (-0.4, 0.7), (0.3, 0.6)), radius=0.5, centre=(0.125, -0.125))
+
+#: Long weights, at a right angle to equal features.
+_LEAN = (8000.0, 0.0, 0.0, -8000.0)
 
 #: Scores that run evenly over each interval, far beyond the ball.
 _STEPS = tuple(step / 128 for step in range(-128, 129))
@@ -124,6 +130,12 @@ STATISTICS: dict[str, Statistic] = {
     "gradients of regressions": Sum(Gradients(("b",), "regressions", (2.0,), 0.5, 1.0, "a")),
     "gradients with gaps": Sum(Gradients(("b",), "missing", (1.0,), 0.5, 1.0, "a")),
     "second moments of points": SecondMoment(Points(("b",), 2.0, "a", 5.0)),
+    "margin gradients": MarginGradients(
+        Directions(Box(_REALS), 0.5), ClassLabels(_CLASSES), (_LEAN, tuple(-each for each in _LEAN), (0.0,) * 4)
+    ),
+    "count by component": ByClass(
+        Count(_REALS), ComponentLabels(_CLASSES, Box(_REALS), (((-0.5,) * 3, (0.5,) * 3),) * 3)
+    ),
     "misfits": Misfits(Histograms(((_CLASSES,), (_CLASSES, BinAxis.of(WIDE, "a", 2)))), (0, 0, 9, *(0,) * 5, 9)),
     "direct covariance": DirectCovariance(("a", "b"), 10),
     "direct median": DirectMedian("a", 10),
@@ -166,6 +178,9 @@ ESTIMATORS: dict[str, Subject] = {
     ),
     "gradient EM, missing, delta": lambda table: GradientEM("missing", epsilon=1, delta=1e-6, rounds=1).fit(table, "b"),
     "large margin": lambda table: LargeMarginMixture(epsilon=1).fit(table, "c"),
+    "large margin, descent": lambda table: LargeMarginMixture(
+        epsilon=1, solver="gradient-descent", rounds=2, components=2
+    ).fit(table, "c"),
     "large margin, delta": lambda table: LargeMarginMixture(epsilon=1, delta=1e-6).fit(table, "c"),
     "naive Bayes": lambda table: NaiveBayes(epsilon=1, bins=3).fit(table, "c"),
     "naive Bayes, delta": lambda table: NaiveBayes(epsilon=1, delta=1e-6, bins=3).fit(table, "c"),

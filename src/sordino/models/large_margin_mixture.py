@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from sordino.cost import Cost, order_of
+from sordino.cost import Cost, order_of, positive
 from sordino.errors import ParameterError
+from sordino.models.class_components import bought_centres
 from sordino.models.classifier import Classifier
 from sordino.models.estimator import Floats, Opening
+from sordino.models.margin_descent import descended
 from sordino.models.quadratic_forms import Gaussians, gaussians_of
 from sordino.privacy.margin_losses import Huber, Loss, Softmax
 from sordino.privacy.perturbed_minimiser import Minimisation, usual_ridge
@@ -24,7 +26,7 @@ from sordino.privacy.price import Question
 from sordino.statistics.count import Count
 from sordino.statistics.directions import Directions, Products
 from sordino.statistics.histograms import CategoryAxis
-from sordino.statistics.labels import ClassLabels, ComponentLabels, Labels
+from sordino.statistics.labels import ClassLabels, ComponentLabels
 from sordino.statistics.projected import Projected
 from sordino.statistics.sums import Sum
 from sordino.statistics.vectors import Box
@@ -32,6 +34,9 @@ from sordino.statistics.vectors import Box
 #: Shares of the cost: the number of records, which decides whether a centre is worth its price, and the centre.
 COUNT_SHARE = Fraction(1, 100)
 CENTRE_SHARE = {True: Fraction(1, 10), False: Fraction(1, 25)}  # pure, or not
+
+#: What of the rest pays for the centres of components.
+COMPONENTS_SHARE = Fraction(1, 5)
 
 #: A centre whose coordinates would be off by more than this (a column runs from -1 to 1) is not bought.
 WORST_CENTRE = 0.6
@@ -46,9 +51,11 @@ class LargeMarginMixture(Classifier):
     ``features`` are ``"linear"``, ``"quadratic"`` or ``"auto"``: quadratic where δ is above 0, linear under pure ε,
     whose noise grows with the number of features. ``loss`` is ``"softmax"`` or ``"huber"`` (smoothed hinges, as in the
     paper). ``components`` above 1 gives each class as many forms; which one a record belongs to is decided by
-    ``centres``, public and of shape (classes, components, columns), or by centres bought with half of the cost.
+    ``centres``, public and of shape (classes, components, columns), or by centres bought with a fifth of the cost.
     ``projection`` is a number of public random directions, or a matrix with a row per column: quadratic features are
     for some twenty coordinates at most. ``ridge`` is chosen from public numbers; one too small is refused.
+    ``solver="gradient-descent"`` finds the softmax's weights by ``rounds`` of exact noisy sums instead: it streams,
+    runs on Spark, and its arithmetic is not idealised.
 
     >>> model = LargeMarginMixture(epsilon=1, bounds=(0, 10), classes=["a", "b"], random_state=0)
     >>> model = model.fit([[1, 2], [2, 1], [8, 9], [9, 8]] * 50, ["a", "a", "b", "b"] * 50)
@@ -66,6 +73,8 @@ class LargeMarginMixture(Classifier):
         ridge: Any = None,
         centres: Any = None,
         projection: Any = None,
+        solver: Any = "minimiser",
+        rounds: Any = 100,
         bounds: Any = None,
         domain: Any = None,
         classes: Any = None,
@@ -81,6 +90,8 @@ class LargeMarginMixture(Classifier):
         self.ridge = ridge
         self.centres = centres
         self.projection = projection
+        self.solver = solver
+        self.rounds = rounds
         self.bounds = bounds
         self.domain = domain
         self.classes = classes
@@ -110,6 +121,12 @@ class LargeMarginMixture(Classifier):
             raise ParameterError(f"{who}: features must be 'auto', 'linear' or 'quadratic'. Got {self.features!r}.")
         if self.loss not in ("softmax", "huber"):
             raise ParameterError(f"{who}: loss must be 'softmax' or 'huber'. Got {self.loss!r}.")
+        if self.solver not in ("minimiser", "gradient-descent"):
+            raise ParameterError(f"{who}: solver must be 'minimiser' or 'gradient-descent'. Got {self.solver!r}.")
+        if self.solver == "gradient-descent" and self.loss != "softmax":
+            raise ParameterError(f"{who}: gradient descent is for the softmax loss. Got loss={self.loss!r}.")
+        if isinstance(self.rounds, bool) or not isinstance(self.rounds, int) or not 1 <= self.rounds <= 10_000:
+            raise ParameterError(f"{who}: rounds must be a whole number from 1 to 10,000. Got {self.rounds!r}.")
         whole = isinstance(self.components, int) and not isinstance(self.components, bool)
         if not whole or not 1 <= self.components <= 100:
             raise ParameterError(f"{who}: components must be a whole number from 1 to 100. Got {self.components!r}.")
@@ -140,7 +157,7 @@ class LargeMarginMixture(Classifier):
             shares = [opening.cost.share(part) for part in parts]
         (records,) = opening.session.answer([Question(Count(opening.features), shares[0])])
         opening.receipts.append(records.receipt)
-        number = max(1.0, records.in_units()[0])
+        self.records_ = number = max(1.0, records.in_units()[0])
         summed = Sum(of if isinstance(of, Box) else Projected.of(of.reads, self.projection_, math.sqrt(size)))
         question = Question(summed, shares[1])
         (price,) = opening.session.price([question])
@@ -154,16 +171,20 @@ class LargeMarginMixture(Classifier):
         self.reach_ = REACH_CENTRED * math.sqrt(size)
         return shares[2]
 
-    def _labels(self, opening: Opening, of: Box | Projected, cost: Cost) -> tuple[Labels, Cost]:
+    def _labels(self, opening: Opening, of: Box | Projected, cost: Cost) -> tuple[ClassLabels | ComponentLabels, Cost]:
         """What is told apart, and what is left of the cost."""
         axis = CategoryAxis.of(opening.domain, str(opening.target))
         if self.components == 1:
             return ClassLabels(axis), cost
-        centres = self._public_centres(axis.cells)
-        return ComponentLabels(axis, of, tuple(tuple(map(tuple, each)) for each in centres.tolist())), cost
+        if self.centres is not None:
+            centres, rest = self._public_centres(axis.cells, of), cost
+        else:
+            bought, rest = _split(cost)
+            centres = bought_centres(opening, axis, of, self.components, bought)
+        return ComponentLabels(axis, of, tuple(tuple(map(tuple, each)) for each in centres.tolist())), rest
 
-    def _public_centres(self, classes: int) -> Floats:
-        """Centres in the columns' own units, as places in the box; projected where rows are."""
+    def _public_centres(self, classes: int, of: Box | Projected) -> Floats:
+        """Centres in the columns' own units, in units of the map."""
         who, columns = type(self).__name__, len(self.middles_)
         given = np.asarray(self.centres, dtype=float)
         if given.shape != (classes, self.components, columns):
@@ -172,7 +193,10 @@ class LargeMarginMixture(Classifier):
                 f"columns. Got shape {given.shape}."
             )
         places: Floats = np.clip((given - self.middles_) / self.half_widths_, -1, 1)
-        return places
+        if isinstance(of, Box) or self.projection_ is None:
+            return places
+        projected: Floats = places @ self.projection_ / of.radius
+        return projected
 
     def _quadratic(self, cost: Cost) -> bool:
         """By the kind of noise alone."""
@@ -180,25 +204,36 @@ class LargeMarginMixture(Classifier):
             return not cost.is_pure or cost.infinite
         return bool(self.features == "quadratic")
 
-    def _learn_weights(self, opening: Opening, features: Directions | Products, labels: Labels, cost: Cost) -> None:
+    def _learn_weights(
+        self, opening: Opening, features: Directions | Products, labels: ClassLabels | ComponentLabels, cost: Cost
+    ) -> None:
         """Weights per output, and the Gaussians that can be read from them."""
-        outputs, size = labels.cells, len(features.columns)
         self.ridge_ = math.nan
-        if outputs == 1:
-            self.weights_ = np.zeros((1, size))
+        if labels.cells == 1:
+            weights = np.zeros((1, len(features.columns)))
+        elif self.solver == "minimiser":
+            weights = self._minimised(opening, features, labels, cost)
         else:
-            loss: Loss = Softmax(outputs) if self.loss == "softmax" else Huber(outputs)
-            order = order_of(float(opening.cost.rho), float(opening.cost.stated[0])) if opening.cost.stated else None
-            neighbours, orders = opening.domain.neighbours, opening.session.orders(order)
-            self.ridge_ = float(self.ridge or usual_ridge(loss, size, cost, neighbours, orders))
-            asked = Minimisation(features, labels, loss, self.ridge_, order)
-            total = opening.session.minimise(asked, cost)
-            opening.receipts.append(total.receipt)
-            weights = np.array(total.in_units()).reshape(outputs, size)
-            self.weights_ = weights - weights.mean(axis=0)
+            weights = descended(opening, features, labels, cost, self.rounds, self.records_)
+        self.weights_ = weights - weights.mean(axis=0)
         found = self._gaussians()
         self.matrices_, self.centroids_ = found.matrices, found.centroids
         self.inverse_covariances_, self.offsets_ = found.inverse_covariances, found.offsets
+
+    def _minimised(
+        self, opening: Opening, features: Directions | Products, labels: ClassLabels | ComponentLabels, cost: Cost
+    ) -> Floats:
+        """By the perturbed minimiser."""
+        outputs, size = labels.cells, len(features.columns)
+        loss: Loss = Softmax(outputs) if self.loss == "softmax" else Huber(outputs)
+        order = order_of(float(opening.cost.rho), float(opening.cost.stated[0])) if opening.cost.stated else None
+        neighbours, orders = opening.domain.neighbours, opening.session.orders(order)
+        given = None if self.ridge is None else float(positive("ridge", self.ridge))
+        self.ridge_ = given or usual_ridge(loss, size, cost, neighbours, orders)
+        total = opening.session.minimise(Minimisation(features, labels, loss, self.ridge_, order), cost)
+        opening.receipts.append(total.receipt)
+        weights: Floats = np.array(total.in_units()).reshape(outputs, size)
+        return weights
 
     def _gaussians(self) -> Gaussians:
         """In the units of the columns, or of the projected coordinates where there is a projection."""
@@ -226,6 +261,11 @@ class LargeMarginMixture(Classifier):
         highest: Floats = scores.max(axis=2)
         found: Floats = highest + np.log(np.exp(scores - highest[:, :, None]).sum(axis=2))
         return found
+
+
+def _split(cost: Cost) -> tuple[Cost, Cost]:
+    """What the components cost, and what is left."""
+    return (cost, cost) if cost.infinite else (cost.share(COMPONENTS_SHARE), cost.share(1 - COMPONENTS_SHARE))
 
 
 def _sum(costs: list[Cost]) -> Cost:

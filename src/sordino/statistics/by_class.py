@@ -1,4 +1,4 @@
-"""Any additive statistic, once per class or per public cell of a column. Proof: ``docs/proofs/by-class.md``."""
+"""Any additive statistic, once per class, public cell of a column or component. Proof: ``docs/proofs/by-class.md``."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from sordino.domain import Domain, Neighbours
 from sordino.errors import ParameterError
 from sordino.statistics.histograms import Axis
+from sordino.statistics.labels import ComponentLabels
 from sordino.statistics.statistic import Norm, Record, Sensitivity, Statistic
 from sordino.table.clipping import Batch, ChosenRows, Integers
 
@@ -18,7 +19,7 @@ class ByClass(Statistic):
     """One vector indexed by class: a record touches its own class's block only."""
 
     inner: Statistic
-    classes: Axis
+    classes: Axis | ComponentLabels
 
     def __post_init__(self) -> None:
         if self.inner.inner_size != self.inner.size:
@@ -27,7 +28,8 @@ class ByClass(Statistic):
     @property
     def columns(self) -> tuple[str, ...]:
         """The inner columns and the class."""
-        return tuple(dict.fromkeys((*self.inner.columns, self.classes.column)))
+        reads = self.classes.columns if isinstance(self.classes, ComponentLabels) else (self.classes.column,)
+        return tuple(dict.fromkeys((*self.inner.columns, *reads)))
 
     @property
     def size(self) -> int:

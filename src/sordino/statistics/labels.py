@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
+from sordino.domain import Domain
 from sordino.errors import ParameterError
 from sordino.statistics.histograms import CategoryAxis
 from sordino.statistics.projected import Projected
@@ -75,6 +76,11 @@ class ComponentLabels:
             raise ParameterError("components: centres must lie in the map's range, each coordinate in [-1, 1].")
 
     @property
+    def column(self) -> str:
+        """The column of the class."""
+        return self.classes.column
+
+    @property
     def components(self) -> int:
         """Components per class."""
         return len(self.centres[0])
@@ -88,6 +94,10 @@ class ComponentLabels:
     def columns(self) -> tuple[str, ...]:
         """The class and the columns of the map."""
         return tuple(dict.fromkeys((self.classes.column, *self.of.reads)))
+
+    def example(self, domain: Domain, cell: int) -> Any:
+        """The class of a component."""
+        return self.classes.example(domain, cell // self.components)
 
     def codes(self, batch: Batch) -> Integers:
         """Class × components + component."""
