@@ -7,6 +7,7 @@ learned. Nothing but the two published tables is used, and no step looks at the 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -25,6 +26,9 @@ Start = Literal["groups", "drawn"]
 
 #: Probabilities held at once: restarts are computed together as long as they fit.
 _MOST_NUMBERS = 2**21
+
+#: In groups up to this size all assignments are tried, for all groups at once: faster than the Hungarian method.
+_TRIED = 4
 
 #: In rounds of EM.
 _LONGEST_JUMP = 64.0
@@ -293,10 +297,21 @@ def assigned(tables: PublishedTables, weights: list[Floats]) -> Codes:
     found = np.empty(tables.tuples, np.int64)
     for shape, weight in zip(tables.shapes, weights, strict=True):
         slots = np.repeat(np.arange(len(shape.counts)), shape.counts)
-        chosen = np.array([linear_sum_assignment(each, maximize=True)[1] for each in weight[:, :, slots]], np.int64)
+        chosen = _heaviest(weight[:, :, slots])
         values = np.take_along_axis(shape.values, slots[chosen], axis=1)
         keys = np.sort(shape.combinations * len(tables.values) + values, axis=1)
         found[shape.rows] = (keys % len(tables.values))[shape.kind]
+    return found
+
+
+def _heaviest(weights: Floats) -> Codes:
+    """For each group (groups x tuples x places) the place of each tuple in the heaviest assignment."""
+    size = weights.shape[1]
+    if size > _TRIED:
+        return np.array([linear_sum_assignment(each, maximize=True)[1] for each in weights], np.int64)
+    ways = np.array(list(itertools.permutations(range(size))), np.int64)
+    heavy = sum(weights[:, who, ways[:, who]] for who in range(size))
+    found: Codes = ways[np.argmax(heavy, axis=1)]
     return found
 
 

@@ -15,6 +15,7 @@ from sordino.studies.study import Study, StudyResult, prepare_folder, studies_pa
 
 #: Name, and the module that runs it; loaded when it is asked for.
 STUDIES: dict[str, str] = {
+    "mothali-attack": "sordino.studies.mothali_attack",
     "mothali-classifier": "sordino.studies.mothali_classifier",
     "xi": "sordino.studies.xi",
 }
