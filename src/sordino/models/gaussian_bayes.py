@@ -27,7 +27,7 @@ from sordino.models.ranges import Ranges, bought_ranges, declared_ranges
 from sordino.statistics.histograms import CategoryAxis
 
 #: The part of what is left after the class sizes that pays for private ranges.
-RANGES = Fraction(3, 10)
+RANGES = Fraction(1, 4)
 
 _BOUGHT: dict[Covariance, Structure] = {
     "full": "full",

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -36,14 +35,6 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 Structure = Literal["full", "pooled", "diagonal", "means"]
 
 Covariance = Literal["auto", "full", "shrunk", "pooled", "diagonal"]
-
-#: The part of what is left that pays for the sums, by structure; the rest pays for the second moments.
-SUMS: dict[Structure, Fraction] = {
-    "full": Fraction(2, 5),
-    "pooled": Fraction(2, 5),
-    "diagonal": Fraction(3, 5),
-    "means": Fraction(1),
-}
 
 #: A structure is bought when its noise, in units of what it measures, is below this.
 LIMITS: dict[Structure, float] = {"full": 1.0, "pooled": 1.5, "diagonal": 0.35}
@@ -87,12 +78,13 @@ def statistics_of(structure: Structure, of: VectorMap, classes: CategoryAxis, pu
     return [ByClass(Sum(of), classes), *spreads[structure]]
 
 
-def questions(structure: Structure, of: VectorMap, classes: CategoryAxis, cost: Cost) -> list[Question]:
-    """What is asked, each with its share of the cost."""
-    first = SUMS[structure]
-    shares = (first, 1 - first)
+def questions(
+    opening: Opening, structure: Structure, of: VectorMap, classes: CategoryAxis, cost: Cost
+) -> list[Question]:
+    """What is asked, each with the share of the cost that makes the summed variance least."""
     asked = statistics_of(structure, of, classes, cost.is_pure)
-    return [Question(each, cost.share(share)) for each, share in zip(asked, shares, strict=False)]
+    shares = opening.session.split(cost, asked)
+    return [Question(each, share) for each, share in zip(asked, shares, strict=True)]
 
 
 def affordable(opening: Opening, of: VectorMap, classes: CategoryAxis, cost: Cost, counts: Floats) -> Structure:
@@ -104,7 +96,7 @@ def affordable(opening: Opening, of: VectorMap, classes: CategoryAxis, cost: Cos
         "diagonal": (several, 1.0),
     }
     for structure, (records, factor) in many.items():
-        noise = spreads(opening, questions(structure, of, classes, cost)[1:])[0]
+        noise = spreads(opening, questions(opening, structure, of, classes, cost)[1:])[0]
         if factor * noise * dimension / records < LIMITS[structure]:
             return structure
     return "means"
@@ -120,7 +112,7 @@ def bought_moments(
     opening: Opening, structure: Structure, of: VectorMap, classes: CategoryAxis, cost: Cost, counts: Floats
 ) -> Moments:
     """Pay for the totals of a structure, and make moments of them."""
-    asked = questions(structure, of, classes, cost)
+    asked = questions(opening, structure, of, classes, cost)
     totals = opening.session.answer(asked)
     opening.receipts.extend(total.receipt for total in totals)
     noises = spreads(opening, asked)

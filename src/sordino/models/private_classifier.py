@@ -162,7 +162,7 @@ def only_a_rule(opening: Opening, classes: CategoryAxis, cost: Cost, counts: Flo
     two = classes.cells == 2
     if two and not infinite and float(counts.sum()) * stated_epsilon(opening) < RULE_ALONE:
         return True
-    asked = questions("means", declared_ranges(dimension).of(opening.features), classes, cost)
+    asked = questions(opening, "means", declared_ranges(dimension).of(opening.features), classes, cost)
     noise = spreads(opening, asked)[0] * math.sqrt(dimension) / many
     return noise > USEFUL_MEANS[0 if two else 1]
 
