@@ -138,7 +138,7 @@ def _means(total: NoisyTotal, counts: Floats, noise: float) -> tuple[Floats, Flo
     """Means of the classes, pulled towards each other and their mean towards the middle; the variance that is left.
 
     A class whose mean is badly known keeps little of its distance from the others: a factor A / (A + v) with A the
-    variance between classes, estimated with weights that trust the well-known ones.
+    variance between classes, estimated with weights that trust the well-known ones, and not below its own error.
     """
     values = np.array(total.in_units()).reshape(len(counts), -1)
     means, variance = values / counts[:, None], (noise / counts) ** 2
@@ -147,7 +147,9 @@ def _means(total: NoisyTotal, counts: Floats, noise: float) -> tuple[Floats, Flo
     apart = means - shares @ means
     weights = 1 / (variance + 1 / means.shape[1] / counts) ** 2
     between = np.sum(weights[:, None] * (apart**2 - variance[:, None])) / (weights.sum() * means.shape[1])
-    kept = max(0.0, float(between)) / (max(0.0, float(between)) + variance + 1e-300)
+    unsure = float(variance.mean()) * math.sqrt(2 / apart.size)  # of the estimate: never all alike by bad luck
+    between = max(float(between), unsure)
+    kept = between / (between + variance + 1e-300)
     return grand + kept[:, None] * apart, kept * variance
 
 
