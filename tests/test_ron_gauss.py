@@ -111,8 +111,8 @@ def test_learned_directions_find_the_classes_where_random_ones_do_not() -> None:
 
 
 def test_a_default_number_of_components_grows_with_the_budget() -> None:
-    sizes = [fitted(n_components=None, epsilon=epsilon, random_state=0).n_components_ for epsilon in (0.01, 1, 100)]
-    assert sizes == sorted(sizes)
+    sizes = [fitted(n_components=None, epsilon=epsilon, random_state=0).n_components_ for epsilon in (0.001, 0.1, 100)]
+    assert sizes == sorted(set(sizes))
     assert sizes[0] == 2
     assert sizes[2] == WIDTH
     assert fitted(n_components=None, epsilon=math.inf, random_state=0).n_components_ == WIDTH

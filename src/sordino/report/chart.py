@@ -8,13 +8,15 @@ from typing import Literal
 
 from sordino.errors import ParameterError
 
-Style = Literal["line", "points", "bars", "reference"]
+Style = Literal["line", "points", "bars", "reference", "picture"]
 Scale = Literal["linear", "log"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
     """One line, cloud of points or row of bars. A reference is thin and grey: what the others are compared with.
+
+    A picture has shades from 0 (paper) to 1 (ink) in ``y``, row by row, and in ``x`` the column of each.
 
     ``low`` and ``high`` are drawn as a whisker at each point; bars need the same number of heights as of places.
     """

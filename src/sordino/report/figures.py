@@ -85,7 +85,13 @@ def _chart_figure(chart: Chart, ink: str) -> Any:
 
 
 def _draw(axes: Any, series: Series, colour: str) -> None:
-    if series.style == "bars":
+    if series.style == "picture":
+        width = int(max(series.x)) + 1
+        shades = [list(series.y[start : start + width]) for start in range(0, len(series.y), width)]
+        axes.imshow(shades, cmap="Greys", vmin=0, vmax=1, interpolation="nearest")
+        axes.set_xticks([])
+        axes.set_yticks([])
+    elif series.style == "bars":
         steps = [after - before for before, after in zip(series.x[:-1], series.x[1:], strict=True)]
         axes.bar(series.x, series.y, width=min(steps, default=1.0), color=colour, alpha=0.4, label=series.label)
     else:

@@ -18,6 +18,7 @@ STUDIES: dict[str, str] = {
     "mothali-attack": "sordino.studies.mothali_attack",
     "mothali-classifier": "sordino.studies.mothali_classifier",
     "xi": "sordino.studies.xi",
+    "rongauss": "sordino.studies.rongauss",
 }
 
 

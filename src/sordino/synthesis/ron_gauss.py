@@ -178,7 +178,7 @@ class RONGauss(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimat
         for components in range(found + 1, min(width, _MOST_COMPONENTS) + 1):
             moments = asked.moments_of(Ball(asked.features[:components]), cost)
             law = asked.session.price([Question(moments, cost)])[0].laws[1]
-            if 4 * math.sqrt(law.variance) / moments.unit * components**1.5 > (
+            if math.sqrt(law.variance) / moments.unit * components**1.5 > (
                 counts.mean() if asked.classes else counts.sum()
             ):
                 break
