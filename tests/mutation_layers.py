@@ -29,14 +29,14 @@ import pyarrow as pa
 import people
 import sordino as so
 import test_architecture
-from registry import FINISHED, STATISTICS
+from registry import FINISHED, STATISTICS, domain_of, reals
 from sordino.audit.laws import broken_laws
 from sordino.audit.ledger import SlowCost, audit_ledger
 from sordino.audit.losses import audit_losses
 from sordino.audit.neighbours import SIZES, ordinary_records
 from sordino.audit.noise import audit_noise, audit_residuals
 from sordino.audit.registered import DOMAINS, EVERY, claim_of, subjects
-from sordino.audit.replay import audit_replay, constant
+from sordino.audit.replay import audit_replay, constant, differences
 from sordino.audit.sensitivity import search
 from sordino.cost import Cost, rho_within
 from sordino.domain import Domain, Neighbours
@@ -49,6 +49,7 @@ from sordino.privacy.rehearsal import RehearsalSession
 from sordino.privacy.session import Session
 from sordino.statistics.count import Count
 from sordino.statistics.direct import DirectMedian
+from sordino.statistics.directions import Directions, Products
 from sordino.statistics.histograms import BinAxis, CategoryAxis, Histograms
 from sordino.statistics.moments import SecondMoment
 from sordino.statistics.ranks import RankScores
@@ -80,7 +81,7 @@ def search_and_laws(edited: Edited) -> Iterator[str]:
         yield from _unlawful(*built)
     for built in large:
         yield from _found_beyond(*built)
-    for built in _finished():
+    for built in (*_finished(), *_features()):
         yield from _found_beyond(*built)
         yield from _unlawful(*built)
     for built in (*small, *large):
@@ -95,6 +96,14 @@ def _registered(dimension: int) -> Iterator[tuple[str, Statistic, Domain]]:
 
 def _unlawful(name: str, statistic: Statistic, domain: Domain) -> Iterator[str]:
     yield from (f"{name}: {law}" for law in broken_laws(statistic, domain))
+
+
+def _features() -> Iterator[tuple[str, Statistic, Domain]]:
+    """What a minimiser reads of a record, as sums: no longer than one."""
+    domain = domain_of(3)
+    directions = Directions(Box(reals(3)), 0.5, (0.25, 0.0, -0.25))
+    for name, of in (("directions", directions), ("products of directions", Products(directions))):
+        yield name, Sum(of), narrowed(domain, Sum(of))
 
 
 def _finished() -> Iterator[tuple[str, Statistic, Domain]]:
@@ -159,7 +168,7 @@ def through_the_gate(neighbours: Neighbours) -> tuple[Callable[[so.PrivateTable]
 def replays(edited: Edited) -> Iterator[str]:
     """With every release frozen nothing differs between neighbours: small tables first, then all sizes for a few."""
     few = EVERY[::6]
-    for size, asked in ((2, few), *((each, few[::2]) for each in SIZES[2:]), (10, EVERY), (1, EVERY)):
+    for size, asked in ((2, few), (11, EVERY), *((each, few[::3]) for each in SIZES[2:]), (1, few), (10, few)):
         for neighbours, name in asked:
             asked, domain = subjects(neighbours)[name], DOMAINS[neighbours]
             yield from _replayed(asked, domain, f"{neighbours}, {name}", size, claim_of(name))
@@ -217,6 +226,11 @@ def loss_calibration(edited: Edited) -> Iterator[str]:
         report = audit_losses(ask, [*others, one], others, _SMALL, runs=600, random_state=0, name=name)
         if report.violated:
             yield f"{name}: {report.sentence}"
+    margin = audit_losses(
+        lambda table: so.LargeMarginMixture(epsilon=2).fit(table, "c"), [*others, one], others, _SMALL, runs=300
+    )
+    if margin.violated:
+        yield f"large margin: {margin.sentence}"
     for name in ("median", "histogram", "mean"):
         report = audit_losses(
             asked[name], [*others, one], [*others, another], _SMALL_SUBSTITUTE, runs=400, random_state=1, name=name
@@ -234,6 +248,7 @@ def ledgers(edited: Edited) -> Iterator[str]:
         places = (os.path.join(folder, f"{number}.ledger") for number in itertools.count())
         yield from (f"in memory: {each}" for each in audit_ledger(lambda e, d: so.Ledger(e, d)).complaints)
         yield from _promises_that_are_not_kept()
+        yield from _orders()
         yield from _forks_of_memory()
         on_disk = audit_ledger(lambda e, d: so.Ledger.open(next(places), e, d))
         yield from (f"on disk: {each}" for each in on_disk.complaints)
@@ -263,6 +278,15 @@ def log_delta(rho: float, epsilon: float) -> float:
         best = int(np.argmin(logs))
         low, high = above[max(0, best - 1)], above[min(2000, best + 1)]
     return float(logs[best])
+
+
+def _orders() -> Iterator[str]:
+    """A ρ that holds at one Rényi order alone is taken at the ledger's own order, and at no other."""
+    ledger = so.Ledger(epsilon=1, delta=1e-6)
+    assert ledger.order is not None
+    for factor, right in ((Fraction(1), True), (Fraction(2), False), (Fraction(1001, 1000), False)):
+        if _takes(ledger, Cost(rho=ledger.rho / 4, order=ledger.order * factor)) != right:
+            yield f"a rho at {float(factor):g} times the order of the ledger is {'refused' if right else 'taken'}"
 
 
 def _forks_of_memory() -> Iterator[str]:
@@ -573,6 +597,20 @@ def _receipts() -> Iterator[str]:
     receipt = known.mean("age", epsilon=1).receipt
     if "10 rows" not in receipt.public or receipt.neighbours != "substitute":
         yield "the receipt does not say which facts are public, and under which relation"
+
+
+def _arrays() -> Iterator[str]:
+    """A row of an array without a cell or a label changes nothing that a model holds."""
+    rows, labels = np.array([[1.0, 2.0], [3.0, 4.0], [9.0, 1.0]]), np.array(["x", "y", "x"])
+    more = np.vstack([rows, [np.nan, np.nan]]), np.array([*labels, "?"])
+    for make in (so.NaiveBayes, so.GaussianBayes):
+        known = {"bounds": (0, 10), "classes": ["x", "y", "z"], "random_state": 0}
+        fitted, again = make(**known).fit(rows, labels), make(**known).fit(*more)
+        yield from (f"{make.__name__}: {each}" for each in differences(fitted, again, "model"))
+        if list(fitted.classes_) != known["classes"]:
+            yield f"{make.__name__}: the list of classes is not the declared one"
+        if make(**{**known, "classes": "observed"}).fit(rows, labels).receipt_.private:
+            yield f"{make.__name__}: a list of classes that was read from the labels is called private"
 
 
 def _every_release_is_an_entry() -> Iterator[str]:

@@ -18,7 +18,7 @@ from mutation_layers import first_complaint, warm_up
 from transplant import mutated_source, plant
 
 #: A child that says nothing for so long is stopped; what hangs is not caught.
-PATIENCE = 60
+PATIENCE = 240
 
 
 def tried(edits: list[tuple[str, str, str]], layer: str) -> dict[str, Any]:

@@ -381,6 +381,108 @@ RECORDS = (
          'return f"Total({len(self)} integers, private)"', 'return f"Total({self.exact_values}, private)"'),
 )  # fmt: skip
 
+# --- models, and the statistics and the mechanism that were written for them -----------------------------------------
+
+_PLACES = "self.size_ = max(1.0, self._asked(opening, Count(self._counted(opening)), SIZE_SHARE).in_units()[0])"
+_ROWS = "len(next(iter(opening.session._source.blocks(opening.features)))())"
+_FIRST_ROW = "next(iter(opening.session._source.blocks(opening.features)))().matrix(opening.features)[0]"
+
+MODELS = (
+    _bug("shares among components that the whole batch decides", "S", "statistics.components",
+         "scores -= scores[rows, best][:, None]", "scores -= scores.max(initial=-1e300)"),
+    _bug("a far record that counts as if it were far", "S", "statistics.components",
+         "np.floor(np.minimum(np.sqrt(squares), self._reach)", "np.floor(np.sqrt(squares)",
+         "        np.minimum(near, _SPREAD_STEPS, out=near)\n", ""),
+    _bug("products of a far record that are not pulled in", "S", "statistics.components",
+         "squares = np.maximum(squared_norms(steps), _PRODUCT_STEPS**2)",
+         "squares = np.full(len(steps), float(_PRODUCT_STEPS**2))"),
+    _bug("shares in floats that do not add up to the whole", "S", "statistics.components",
+         "shares: Floats = np.floor(grown * self.parts / grown.sum(axis=1, keepdims=True))",
+         "shares: Floats = np.ceil(grown * self.parts / grown.sum(axis=1, keepdims=True)) + 1",
+         "        shares[rows, best] += self.parts - shares.sum(axis=1)\n", ""),
+    _bug("a gradient whose norm is forgotten", "S", "statistics.gradients",
+         "np.maximum(norms, self.truncation)", "self.truncation + 0 * norms",
+         "else inside(vectors, self.steps), whole", "else vectors, whole"),
+    _bug("a gradient clipped by the mean norm of the batch", "S", "statistics.gradients",
+         "np.maximum(norms, self.truncation)", "np.maximum(norms, min(self.truncation, norms.mean()))"),
+    _bug("scores of an EM round by float products", "S", "statistics.gradients",
+         "scores = (placed @ self._grid) * (unit / self._steps_of_grid)",
+         "scores = (placed @ self._grid - placed.mean()) * (unit / self._steps_of_grid)"),
+    _bug("a projected ball whose bound is that of the large space", "S", "statistics.projected",
+         "np.maximum(norms, self.radius * self._scale)", "np.maximum(0 * norms, self.radius * self._scale)",
+         "return inside(vectors, self.steps), whole", "return vectors, whole"),
+    _bug("directions that are not brought to one length", "S", "statistics.directions",
+         "norms = np.sqrt(squared_norms(placed) + constant * constant)", "norms = np.full(len(placed), constant)",
+         "            vectors[~whole] = 0.0\n        return inside(vectors, self.steps), whole\n\n    def record_at(self, domain: Domain, place: Floats) -> Record:\n"
+         '        """The record whose direction',
+         "            vectors[~whole] = 0.0\n        return vectors, whole\n\n    def record_at(self, domain: Domain, place: Floats) -> Record:\n"
+         '        """The record whose direction'),
+    _bug("hits that are called monotone under substitution", "R", "statistics.hits",
+         'return neighbours == "add-remove"', "return True"),
+    _bug("a subsample by the place of a record", "S", "statistics.choice",
+         "kept: Flags = (state >> np.uint64(64 - HASH_BITS)) < np.uint64(self.kept)",
+         "kept: Flags = np.arange(len(batch)) % 2 == 0"),
+    _bug("cells of a grid that two records of a substitution share", "S", "statistics.lattice",
+         'moves = 1 if neighbours == "add-remove" else 2', "moves = 1"),
+    _bug("squares of one record that are paid as if all were one", "S", "statistics.squares",
+         "return Sensitivity(self.size * self.unit, self.size * self.unit**2)", "return Sensitivity(self.unit, self.unit**2)"),
+    _bug("a minimiser for one changed record", "R", "privacy.perturbed_minimiser",
+         'return 1 if neighbours == "add-remove" else 2', "return 1"),
+    _bug("a minimiser with half of its noise declared", "R", "privacy.perturbed_minimiser",
+         "scale = moves(neighbours) * gradient_bound(loss) / epsilon * (1 + 1e-12)",
+         "scale = moves(neighbours) * gradient_bound(loss) / epsilon / 2"),
+    _bug("a minimiser whose records differ by half of what they do", "R", "privacy.margin_losses",
+         '"""e_c - e_y for every other c."""\n        return ((self.outputs - 1, 2.0),)',
+         '"""e_c - e_y for every other c."""\n        return ((self.outputs - 1, 1.0),)'),
+    _bug("a minimiser with a third of its noise drawn", "C", "privacy.perturbed_minimiser",
+         "return drawn * (self.scale * length / float(np.linalg.norm(drawn)))",
+         "return drawn * (self.scale / 3 * length / float(np.linalg.norm(drawn)))"),
+    _bug("a minimiser without a random term", "C", "privacy.session",
+         "linear = priced.linear.draw(self._noise)", "linear = 0 * priced.linear.draw(self._noise)"),
+    _bug("normal numbers that are too small", "N", "privacy.noise",
+         "lengths = np.sqrt(2 * self.exponentials(count))", "lengths = np.sqrt(self.exponentials(count))"),
+    _bug("exponential numbers from a fixed seed", "N", "privacy.noise",
+         "bits = np.frombuffer(os.urandom(8 * count), dtype=np.uint64)",
+         "bits = np.random.default_rng(0).integers(2**64 - 1, size=count, dtype=np.uint64)"),
+    _bug("a cost at another order that the ledger takes", "L", "privacy.ledger",
+         "return cost.order is not None and cost.order != _order(budget)", "return False"),
+    _bug("a warm start from a record", "R", "models.gradient_em",
+         "given, left = self._given_start(dimension), 1 - SIZE_SHARE",
+         f"given, left = self._within({_FIRST_ROW}), 1 - SIZE_SHARE"),
+    _bug("the number of rows instead of a bought size", "R", "models.gradient_em", _PLACES, f"self.size_ = float({_ROWS})"),
+    _bug("a round too many", "R", "models.gradient_em", "for _ in range(rounds):", "for _ in range(rounds + 1):"),
+    _bug("rounds that the rows decide", "R", "models.gradient_em",
+         "for _ in range(rounds):", f"for _ in range(rounds if {_ROWS} > 10 else 0):"),
+    _bug("a range read from the rows", "R", "models.ranges",
+         "centre = np.full(dimension, common)",
+         "centre = np.clip(next(iter(session._source.blocks(columns)))().matrix(columns)[0] / 10, -1, 1)"),
+    _bug("bought ranges that nothing else is charged less for", "R", "models.gaussian_bayes",
+         "cost = remaining(cost, sum((each.cost for each in found.receipts), Cost()))", "cost = cost"),
+    _bug("a bought range that is missing in the receipt", "R", "models.gaussian_bayes",
+         "        opening.receipts.extend(found.receipts)\n", ""),
+    _bug("class sizes that pay nothing", "R", "models.class_counts",
+         "    opening.receipts.append(total.receipt)\n    noisy,", "    noisy,"),
+    _bug("features forgotten in a table by class", "S", "statistics.histograms",
+         "moves = sum(min(2, cells) for cells in self.table_sizes)", "moves = min(2, max(self.table_sizes))"),
+    _bug("directions that the rows decide", "R", "synthesis.small_space",
+         "directions = random_directions(len(asked.features), components, seed)",
+         "seed += len(next(iter(asked.session._source.blocks(asked.features)))())\n"
+         "    directions = random_directions(len(asked.features), components, seed)"),
+    _bug("weights of a budget that count for less than they are", "R", "synthesis.small_space",
+         "Fraction(self.weights[part], sum(self.weights.values()))", "Fraction(self.weights[part], sum(self.weights.values()) - 9)"),
+    _bug("a measurement that forgets what it spent", "R", "synthesis.measurement",
+         "        self.left -= part\n", "        self.left -= part / 2\n"),
+    _bug("the number of rows kept by a model", "R", "models.naive_bayes",
+         "self.classes_ = np.asarray(opening.classes)", f"self.classes_ = np.asarray(opening.classes)\n        self._rows = {_ROWS}"),
+    _bug("the number of rows kept by a model of arrays", "I", "models.estimator",
+         "values, labels = self._checked_shapes(X, y)", "values, labels = self._checked_shapes(X, y)\n        self._seen = len(values)"),
+    _bug("classes read from the labels of arrays", "I", "models.estimator",
+         "            classes = np.unique(labels) if observed and labels is not None else np.array(declared.values)",
+         "            classes = np.unique(labels) if labels is not None else np.array(declared.values)"),
+    _bug("observed classes that are called private", "I", "models.estimator",
+         "private=joined.private and not self.not_private", "private=joined.private or self.not_private"),
+)  # fmt: skip
+
 # --- the ledger --------------------------------------------------------------------------------------------------
 
 _LOCKED = "        with self._lock:\n            state, entries = self._book\n            new, added = change(state)\n"
@@ -461,4 +563,4 @@ HOUSE = (
          "prices = session.price(self.questions(session, cost))", "prices = session._pass([])"),
 )  # fmt: skip
 
-PLANNED: tuple[Mutant, ...] = (*NOISE, *GATE, *PRICE, *STATISTICS, *RECORDS, *LEDGER, *HOUSE)
+PLANNED: tuple[Mutant, ...] = (*NOISE, *GATE, *PRICE, *STATISTICS, *RECORDS, *MODELS, *LEDGER, *HOUSE)

@@ -69,15 +69,18 @@ def pairs(domain: Domain, witnesses: Sequence[Record] = (), sizes: Sequence[int]
     small = [label for label in odd if label.startswith(("witness", "every", "the top", "the rare"))]
     for size in sizes:
         base = ordinary_records(domain, size)
-        for label in odd if size <= 10 else small:
-            yield _pair(domain, base, odd[label], f"{size} records, {label}")
+        for number, label in enumerate(odd if size <= 10 else small):
+            first = number % 2 == 0  # what a look at the first row sees, or at the last one
+            yield _pair(domain, base, odd[label], f"{size} records, {label}", first)
 
 
-def _pair(domain: Domain, base: Sequence[Record], record: Record, label: str) -> Pair:
+def _pair(domain: Domain, base: Sequence[Record], record: Record, label: str, first: bool) -> Pair:
+    rest = base[1:] if first else base[:-1]
+    more = (record, *rest) if first else (*rest, record)
     if domain.neighbours == "add-remove":
-        return Pair(f"{label} added", domain, (*base[:-1], record), tuple(base[:-1]))
+        return Pair(f"{label} added", domain, more, tuple(rest))
     fixed = domain if domain.rows is None else replace(domain, rows=len(base))
-    return Pair(f"{label} substituted", fixed, (*base[:-1], record), tuple(base))
+    return Pair(f"{label} substituted", fixed, more, tuple(base))
 
 
 def _ordinary_cells(

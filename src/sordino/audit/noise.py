@@ -67,8 +67,9 @@ def audit_noise(noise: Noise | None = None, *, draws: int = 4000, random_state: 
                 complaints.append(f"{law.name} of scale {scale:g}: its draws do not follow the law (p = {p_value:.1e})")
     complaints.extend(_mixed_up(source, draws, public))
     complaints.extend(_wrong_choices(source, draws))
+    complaints.extend(_wrong_numbers(source, draws))
     complaints.extend(_not_independent(source))
-    tests += 2 * len(LADDER) + 2 * len(CHOICES)
+    tests += 3 + 2 * len(LADDER) + 2 * len(CHOICES)
     evidence = {"draws": draws, "scales": list(LADDER), "tests": tests, "alarm_level": ALARM,
                 "smallest_visible_factor": smallest_visible_factor(draws)}  # fmt: skip
     return _report("noise", type(source).__name__, complaints, evidence)
@@ -152,6 +153,23 @@ def _wrong_choices(source: Noise, draws: int) -> list[str]:
         if p_value < ALARM:
             kind = "pure" if pure else "concentrated"
             complaints.append(f"{kind} choices of scale {scale:g} do not have their probabilities (p = {p_value:.1e})")
+    return complaints
+
+
+def _wrong_numbers(source: Noise, draws: int) -> list[str]:
+    """Normal and exponential numbers, for minimisers: their laws, and that they come once."""
+    from scipy.special import ndtr
+    from scipy.stats import chi2
+
+    normals, exponentials, complaints = source.normals(draws), source.exponentials(draws), []
+    for name, uniform in (("normal", ndtr(normals)), ("exponential", -np.expm1(-exponentials))):
+        counts, expected = np.histogram(uniform, _CELLS)[0], draws * np.diff(_CELLS)
+        p_value = float(chi2.sf(((counts - expected) ** 2 / expected).sum(), len(counts) - 1))
+        if p_value < ALARM:
+            complaints.append(f"{name} numbers do not follow their law (p = {p_value:.1e})")
+    again = np.concatenate([normals, source.normals(draws), exponentials, source.exponentials(draws)])
+    if len(np.unique(again)) < len(again):
+        complaints.append("a normal or exponential number was drawn twice")
     return complaints
 
 

@@ -24,7 +24,7 @@ from sordino.audit.minima import too_little_noise_for_a_minimum
 from sordino.audit.neighbours import SIZES, Pair, pairs
 from sordino.audit.verdict import AuditReport
 from sordino.cost import Cost
-from sordino.domain import Domain
+from sordino.domain import Domain, Neighbours
 from sordino.privacy.perturbed_minimiser import MinimumPrice
 from sordino.privacy.price import ChoicePrice
 from sordino.privacy.rehearsal import AnyPrice, RehearsalSession, Rehearsed, Script
@@ -117,7 +117,7 @@ def replay_pair(subject: Subject, pair: Pair, script: Script, claim: Cost | None
     second = rehearse(subject, pair.second, pair.domain, _again(recorded))
     complaints = [
         *_different_releases(first.releases, second.releases),
-        *_moved_too_far(first.releases, second.releases),
+        *_moved_too_far(first.releases, second.releases, pair.domain.neighbours),
         *_wrong_charges(first, claim),
         *_different_words(first, second),
         *differences(first.result, second.result, "result"),
@@ -154,7 +154,7 @@ def _different_releases(first: Sequence[Rehearsed], second: Sequence[Rehearsed])
             yield f"release {number} has another statistic, cost or noise on the neighbour"
 
 
-def _moved_too_far(first: Sequence[Rehearsed], second: Sequence[Rehearsed]) -> Iterator[str]:
+def _moved_too_far(first: Sequence[Rehearsed], second: Sequence[Rehearsed], neighbours: Neighbours) -> Iterator[str]:
     for number, (mine, theirs) in enumerate(zip(first, second, strict=False)):
         if len(mine.exact_values) != len(theirs.exact_values):
             yield f"release {number} has another length on the neighbour"
@@ -164,6 +164,8 @@ def _moved_too_far(first: Sequence[Rehearsed], second: Sequence[Rehearsed]) -> I
             yield f"release {number} has a total that is not an integer"
         yield from _beyond_declared(number, mine.price, moves)
         yield from _too_little_noise(number, mine.price)
+        if isinstance(mine.price, MinimumPrice) and mine.price.moves != (1 if neighbours == "add-remove" else 2):
+            yield f"release {number}: the minimiser is priced for another relation of neighbours"
 
 
 def _beyond_declared(number: int, price: AnyPrice, moves: Sequence[int]) -> Iterator[str]:
