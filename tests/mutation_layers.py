@@ -470,6 +470,7 @@ def session_promises(edited: Edited) -> Iterator[str]:
         _refusals,
         _declared_rules,
         _receipts,
+        _arrays,
         _every_release_is_an_entry,
         _reprs,
     )

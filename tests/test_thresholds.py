@@ -46,6 +46,7 @@ from sordino.statistics.histograms import LARGEST_TABLE, CategoryAxis, Histogram
 from sordino.statistics.hits import MOST_CANDIDATES, ConstantHits, CutHits, Discriminant, ModelHits
 from sordino.statistics.labels import ClassLabels
 from sordino.statistics.lattice import LatticeCells
+from sordino.statistics.margin_gradients import LONGEST_WEIGHTS, MarginGradients
 from sordino.statistics.projected import LARGEST_DIRECTION, Projected
 from sordino.statistics.ranks import LARGEST_DENOMINATOR, RankScores, grid_candidates
 from sordino.statistics.scores import LARGEST_SCORE, Scores
@@ -481,6 +482,24 @@ def coordinates_of_directions() -> None:
     assert refuses(lambda: Products(directions(127)))
 
 
+def gradients_of_margins() -> None:
+    """The longest weights that are taken, and longer ones; slopes that add up to one, or would to more."""
+
+    def margins(*rows: tuple[float, ...]) -> MarginGradients:
+        return MarginGradients(Directions(Box(X), 0.5), ClassLabels(CLASSES), rows)
+
+    longest = LONGEST_WEIGHTS / 2
+    even, far = margins(*[(0.0,) * 4] * 3), margins((longest,) * 4, (-longest,) * 4, (longest,) * 4)
+    assert refuses(lambda: margins((longest * 1.0001,) * 4, (0.0,) * 4, (0.0,) * 4))
+    for statistic in (even, far, margins((1e-12,) * 4, (0.0,) * 4, (1.0,) * 4)):
+        found = maps(statistic, ROWS)
+        assert np.abs(found).max() <= statistic.largest_entry
+        assert np.abs(found).sum(axis=1).max() <= statistic.sensitivity("add-remove").l1
+        assert (found.reshape(len(ROWS), 3, 4).sum(axis=1) == 0).all()
+        record, _ = statistic.witness(DOMAIN, "add-remove", "l1")
+        assert all(math.isfinite(float(cell)) for cell in record.values())  # type: ignore[arg-type]
+
+
 #: The comparison as it stands in the source, and the test of both of its sides.
 THRESHOLDS: dict[tuple[str, str], Callable[[], None]] = {
     ("cost", "1 <= amount * LARGEST_AMOUNT <= LARGEST_AMOUNT ** 2"): amounts_of_money,
@@ -554,6 +573,9 @@ THRESHOLDS: dict[tuple[str, str], Callable[[], None]] = {
     ("statistics.directions", "max(float(place[-1]), 1e-09)"): reaches_of_directions,
     ("statistics.directions", "len(self.columns) > 2 ** 13"): coordinates_of_directions,
     ("statistics.directions", "len(self.columns) > LARGEST_DIMENSION"): coordinates_of_directions,
+    ("statistics.margin_gradients", "math.hypot(*row) <= LONGEST_WEIGHTS"): gradients_of_margins,
+    ("statistics.margin_gradients", "max(float(np.linalg.norm(lean)), 1e-09)"): gradients_of_margins,
+    ("statistics.margin_gradients", "np.minimum(slopes[:, output], PARTS - together)"): gradients_of_margins,
     ("table.clipping", "len(values) <= _TILE"): rows_of_a_tile,
     ("table.files", "min(_ROWS_PER_BLOCK, unreadable - start)"): rows_that_cannot_be_read,
 }
