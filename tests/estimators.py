@@ -13,6 +13,7 @@ import numpy as np
 
 import sordino as so
 from sordino.models.classifier import Classifier
+from sordino.models.gaussian_mixture import GaussianMixture
 from sordino.models.gradient_em import GradientEM
 from sordino.models.naive_bayes import NaiveBayes
 from sordino.privacy.price import Question
@@ -64,6 +65,7 @@ ESTIMATORS: dict[str, Callable[..., Any]] = {
     "LargeMarginMixture": so.LargeMarginMixture,
     "MostFrequent": MostFrequent,
     "GaussianBayes": so.GaussianBayes,
+    "GaussianMixture": GaussianMixture,
     "GradientEM": GradientEM,
     "NaiveBayes": NaiveBayes,
     "PrivateClassifier": so.PrivateClassifier,

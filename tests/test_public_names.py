@@ -17,6 +17,7 @@ PUBLIC = [
     "DeFinettiAttack",
     "Domain",
     "GaussianBayes",
+    "GaussianMixture",
     "GradientEM",
     "LargeMarginMixture",
     "Ledger",

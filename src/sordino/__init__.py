@@ -20,6 +20,7 @@ _HOMES = {
     "Release": "sordino.release",
     "Receipt": "sordino.release",
     "SordinoError": "sordino.errors",
+    "GaussianMixture": "sordino.models.gaussian_mixture",
     "GradientEM": "sordino.models.gradient_em",
     "LargeMarginMixture": "sordino.models.large_margin_mixture",
     "NaiveBayes": "sordino.models.naive_bayes",

@@ -12,6 +12,7 @@ from typing import Any
 from sordino.cost import Cost
 from sordino.domain import Category, Column, Domain, Neighbours, Real
 from sordino.models.gaussian_bayes import GaussianBayes
+from sordino.models.gaussian_mixture import GaussianMixture
 from sordino.models.gradient_em import GradientEM
 from sordino.models.large_margin_mixture import LargeMarginMixture
 from sordino.models.naive_bayes import NaiveBayes
@@ -169,6 +170,8 @@ QUERIES: dict[str, Subject] = {
 
 #: Fitted on the same tables at the same prices; few cells, so that replays are quick.
 ESTIMATORS: dict[str, Subject] = {
+    "mixture": lambda table: GaussianMixture(2, epsilon=1).fit(table),
+    "mixture, full, delta": lambda table: GaussianMixture(3, "full", epsilon=1, delta=1e-6).fit(table),
     "gradient EM": lambda table: GradientEM(epsilon=1).fit(table),
     "gradient EM, soft, delta": lambda table: GradientEM(
         epsilon=1, delta=1e-6, truncation="soft", start=(1.0, 1.0), rounds=1

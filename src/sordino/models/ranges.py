@@ -80,8 +80,8 @@ def declared_ranges(dimension: int) -> Ranges:
     return Ranges((0.0,) * dimension, math.sqrt(dimension))
 
 
-def bought_ranges(session: Session, columns: tuple[str, ...], cost: Cost, rows: float) -> Ranges:
-    """Centre and radius for about ``rows`` records, a released or declared number."""
+def bought_ranges(session: Session, columns: tuple[str, ...], cost: Cost, rows: float, held: Fraction = HELD) -> Ranges:
+    """Centre and radius for about ``rows`` records, a released or declared number; the last radius holds ``held``."""
     dimension, receipts = len(columns), []
 
     def chosen(scores: Ranks, share: str) -> float:
@@ -89,9 +89,9 @@ def bought_ranges(session: Session, columns: tuple[str, ...], cost: Cost, rows: 
         receipts.append(receipt)
         return scores.candidates[index]
 
-    def radius_around(centre: Floats, share: str) -> float:
+    def radius_around(centre: Floats, share: str, held: Fraction = HELD) -> float:
         largest = 2 * math.sqrt(dimension)  # no record of the box is farther from a centre in it
-        return largest * chosen(NormRanks(Ball(columns, largest, tuple(centre)), _FRACTIONS, HELD), share)
+        return largest * chosen(NormRanks(Ball(columns, largest, tuple(centre)), _FRACTIONS, held), share)
 
     common = chosen(NormRanks(Box(columns), _CENTRES, measure="mean"), "common")
     centre = np.full(dimension, common)
@@ -105,7 +105,7 @@ def bought_ranges(session: Session, columns: tuple[str, ...], cost: Cost, rows: 
     moved = np.array(total.in_units()) * radius / max(rows, 1.0)
     moved = towards(moved, moved.mean(), noise**2)[0]
     centre = np.clip(centre + moved, -1, 1)
-    return Ranges(tuple(centre.tolist()), radius_around(centre, "reach"), tuple(receipts))
+    return Ranges(tuple(centre.tolist()), radius_around(centre, "reach", held), tuple(receipts))
 
 
 def thinned(scores: Any, rows: float) -> Any:

@@ -23,6 +23,7 @@ from sordino.release import Receipt
 #: Every estimator that can be loaded, and the module it is in.
 ESTIMATORS: dict[str, str] = {
     "GaussianBayes": "sordino.models.gaussian_bayes",
+    "GaussianMixture": "sordino.models.gaussian_mixture",
     "GradientEM": "sordino.models.gradient_em",
     "LargeMarginMixture": "sordino.models.large_margin_mixture",
     "NaiveBayes": "sordino.models.naive_bayes",

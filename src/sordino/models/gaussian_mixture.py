@@ -1,0 +1,165 @@
+"""A Gaussian mixture from noisy totals: for clusters, for densities, and for made-up rows."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NoReturn
+
+import numpy as np
+from sklearn.base import DensityMixin
+
+from sordino.cost import Amount
+from sordino.domain import Domain, Neighbours
+from sordino.errors import ParameterError
+from sordino.models.estimator import Floats, PrivateEstimator
+from sordino.models.mixture_steps import Kind, Mixture, Space, Steps
+
+_KINDS = ("spherical", "diag", "tied", "full")
+
+#: More components than this are a mistake rather than a question.
+LARGEST_COMPONENTS = 1000
+
+
+class GaussianMixture(DensityMixin, PrivateEstimator):
+    """K Gaussians, found by a few paid looks: ranges, second moments, one lattice of counts, and three rounds of EM.
+
+    ``n_components`` is K; it is given, not found. ``covariance_type``: ``"tied"`` is one covariance for all, and costs
+    nothing more; ``"spherical"`` is a variance per component within the space that tells components apart, and one for
+    all outside of it; ``"full"`` is a matrix per component within that space; ``"diag"`` is that without correlations.
+    A table too small for its budget gets a public start, and the receipt says so.
+
+    >>> import numpy as np, sordino as so
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.vstack([rng.normal(-3, 1, (2000, 2)), rng.normal(3, 1, (2000, 2))])
+    >>> model = so.GaussianMixture(2, epsilon=1.0, delta=1e-6, bounds=(-10, 10)).fit(X)
+    >>> len(set(model.predict([[-3, -3], [3, 3]]).tolist()))
+    2
+
+    Learned: ``weights_``, ``means_`` and ``covariances_``, a matrix per component whatever the kind, in the columns'
+    own units; ``size_``, the released number of records; ``directions_``, how many directions are told apart.
+    """
+
+    domain_: Domain
+    weights_: Floats
+    means_: Floats
+    covariances_: Floats
+    size_: float
+    directions_: int
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        covariance_type: Kind = "spherical",
+        epsilon: Amount = 1.0,
+        delta: Amount = 0.0,
+        bounds: Any = None,
+        domain: Domain | None = None,
+        neighbours: Neighbours = "add-remove",
+        ledger: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.covariance_type = covariance_type
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.domain = domain
+        self.neighbours = neighbours
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> GaussianMixture:
+        """Learn from a private table or from an array; ``y`` is not looked at."""
+        self._check()
+        opening = self._open(X)
+        steps = Steps(opening, self.n_components, self.covariance_type)
+        space, mixture = steps.fit()
+        self.domain_ = Domain({name: opening.domain[name] for name in opening.features})
+        self.size_, self.directions_ = steps.size, len(space.variances)
+        self._keep(space, mixture)
+        self.receipt_ = opening.receipt(*steps.words)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray[Any, Any]:
+        """The likeliest component of each row, from 0."""
+        components: np.ndarray[Any, Any] = np.argmax(self._log_densities(X), axis=1)
+        return components
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Probabilities of the components."""
+        scores = self._log_densities(X)
+        shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+        probabilities: Floats = shares / shares.sum(axis=1, keepdims=True)
+        return probabilities
+
+    def score_samples(self, X: Any) -> Floats:
+        """The logarithm of the density at each row."""
+        scores = self._log_densities(X)
+        best = scores.max(axis=1)
+        densities: Floats = best + np.log(np.exp(scores - best[:, None]).sum(axis=1))
+        return densities
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """The mean of ``score_samples``. It is exact, so give it rows of your own, not those that are protected."""
+        return float(self.score_samples(X).mean())
+
+    def bic(self, X: Any) -> NoReturn:
+        """Refused: it is the likelihood of the protected rows, which nobody paid for."""
+        raise ParameterError(
+            "GaussianMixture: the BIC is an exact likelihood of the private rows and is not released. "
+            "Compare numbers of components by score(X) on rows of your own."
+        )
+
+    def sample(self, n: int, random_state: Any = None) -> tuple[Floats, np.ndarray[Any, Any]]:
+        """Made-up rows and their components, clipped to the declared bounds. Costs nothing."""
+        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+            raise ParameterError(f"sample: n must be a whole number of at least 1. Got {n!r}.")
+        generator = np.random.default_rng(0 if random_state is None else random_state)
+        components = generator.choice(len(self.weights_), size=n, p=self.weights_)
+        roots = np.linalg.cholesky(self.covariances_)
+        normal = generator.normal(size=(n, self.means_.shape[1]))
+        drawn = self.means_[components] + np.einsum("nij,nj->ni", roots[components], normal)
+        return np.clip(drawn, *self._limits()), components
+
+    def _keep(self, space: Space, mixture: Mixture) -> None:
+        """The mixture in the columns' own units: within the space as found, outside of it round."""
+        columns = [self.domain_.real(name) for name in self.domain_.columns]
+        widths = np.array([column.half_width for column in columns])
+        directions, radius = space.directions, space.ranges.radius
+        means = np.array(space.ranges.centre) + radius * mixture.means @ directions.T
+        within = directions @ mixture.covariances @ directions.T
+        outside = space.outside * (np.eye(len(columns)) - directions @ directions.T)
+        covariances = radius**2 * (within + outside)
+        if self.covariance_type == "diag":
+            covariances = covariances * np.eye(len(columns))
+        self.weights_ = mixture.weights
+        self.means_ = np.array([column.middle for column in columns]) + widths * means
+        self.covariances_ = covariances * widths[:, None] * widths
+
+    def _log_densities(self, X: Any) -> Floats:
+        """Log weight plus log density of each component; rows are clipped as in ``fit``, a missing cell is the mean."""
+        rows = self._test_rows(X)
+        rows = np.clip(np.where(np.isnan(rows), self.weights_ @ self.means_, rows), *self._limits())
+        found = np.empty((len(rows), len(self.weights_)))
+        for place, (mean, covariance) in enumerate(zip(self.means_, self.covariances_, strict=True)):
+            root = np.linalg.cholesky(covariance)
+            distances = (np.linalg.solve(root, (rows - mean).T) ** 2).sum(axis=0)
+            constant = 2 * np.log(np.diag(root)).sum() + len(mean) * math.log(2 * math.pi)
+            found[:, place] = np.log(self.weights_[place]) - (constant + distances) / 2
+        return found
+
+    def _limits(self) -> tuple[Floats, Floats]:
+        columns = [self.domain_.real(name) for name in self.domain_.columns]
+        return np.array([column.low for column in columns]), np.array([column.high for column in columns])
+
+    def _check(self) -> None:
+        if self.covariance_type not in _KINDS:
+            listed = ", ".join(map(repr, _KINDS))
+            raise ParameterError(
+                f"GaussianMixture: covariance_type must be one of {listed}. Got {self.covariance_type!r}."
+            )
+        count = self.n_components
+        if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 1 <= count <= LARGEST_COMPONENTS:
+            raise ParameterError(
+                f"GaussianMixture: n_components must be a whole number from 1 to {LARGEST_COMPONENTS}. Got {count!r}."
+            )
