@@ -19,6 +19,7 @@ STUDIES: dict[str, str] = {
     "mothali-classifier": "sordino.studies.mothali_classifier",
     "xi": "sordino.studies.xi",
     "rongauss": "sordino.studies.rongauss",
+    "pathak": "sordino.studies.pathak",
 }
 
 
