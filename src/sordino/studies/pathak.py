@@ -52,11 +52,11 @@ REACH = {
 
 NOTES = (
     "The paper adds one random matrix to all classes. Only differences of classes decide, and there it cancels: at "
-    "every ε the released rule is the one without privacy. Its figure 2 falls with ε because the constraint of positive "
-    "semidefinite matrices lets some of the noise through, not because the rule is private.",
+    "every ε the released rule is the one without privacy. Its figure 2 falls with ε because its constraint, positive "
+    "semidefinite matrices, lets some of the noise through, not because the rule is private.",
     "No numbers are printed in the paper beside its figure 2, so there are none to set ours beside.",
-    "The printed bounds on the excess risk hold for one shared matrix and do not fall with n. The corrected ones are for "
-    "a linear term per class in sum form; theorem 5.3 lacks a factor two.",
+    "The printed bounds on the excess risk hold for one shared matrix and do not fall with n. The corrected ones are "
+    "for a linear term per class in sum form; theorem 5.3 lacks a factor two.",
     "Our guarantee is proved in docs/proofs/perturbed-minimiser.md, for idealised arithmetic.",
 )
 
