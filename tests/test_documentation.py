@@ -205,6 +205,12 @@ def test_help_shows_an_example_that_runs_and_json_is_an_option(
         _write_an_answer(capsys)
     if name == "sordino predict":
         _write_a_model(capsys)
+    if name == "sordino attack membership":
+        for each in ("fake.csv", "candidates.csv", "others.csv"):
+            assert (
+                cli.main(["k-anonymize", "patients.parquet", "--k", "5", "--quasi-identifiers", "age,sex", "-o", each])
+                == 0
+            )
     if name == "sordino attack definetti":
         assert cli.main(["anatomize", "patients.parquet", "--sensitive", "bmi", "--l", "4"]) == 0
     assert cli.main(example_arguments) == int(name == "sordino audit paper"), capsys.readouterr().err

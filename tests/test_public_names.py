@@ -21,6 +21,7 @@ PUBLIC = [
     "GradientEM",
     "LargeMarginMixture",
     "Ledger",
+    "MembershipAttack",
     "NaiveBayes",
     "PrivateClassifier",
     "PrivateTable",

@@ -25,6 +25,7 @@ _HOMES = {
     "LargeMarginMixture": "sordino.models.large_margin_mixture",
     "NaiveBayes": "sordino.models.naive_bayes",
     "DeFinettiAttack": "sordino.attack.definetti",
+    "MembershipAttack": "sordino.attack.membership",
     "anatomize": "sordino.anonymity.anatomy",
     "diversity": "sordino.anonymity.diversity",
     "k_anonymize": "sordino.anonymity.recoding",

@@ -75,3 +75,67 @@ def _truth(path: Path, st: Path, sensitive: str | None, group: str, count: str) 
     if name not in table.column_names:
         raise ParameterError(f"attack: the file of the truth must have the column {name!r}. Got {str(path)!r}.")
     return table.column(name)
+
+
+@attacks.command(epilog=example("sordino attack membership fake.csv candidates.csv --reference others.csv"))
+def membership(
+    release: Annotated[Path, typer.Argument(metavar="RELEASE", help="The released rows: .csv, .parquet or .feather.")],
+    candidates: Annotated[Path, typer.Argument(metavar="CANDIDATES", help="Who may have been in the table.")],
+    *,
+    reference: Annotated[Path, file("--reference", words="Rows of people who were not in the table.")],
+    method: Annotated[
+        str, typer.Option("--method", metavar="NAME", help="nearest, density-ratio or shadow.")
+    ] = "nearest",
+    target: Annotated[
+        str | None, typer.Option("--target", metavar="COLUMN", help="For shadow: what models predict.")
+    ] = None,
+    member: Annotated[
+        str | None, typer.Option("--member", metavar="COLUMN", help="To judge: the column of CANDIDATES with 1 or 0.")
+    ] = None,
+    scores: Annotated[Path | None, file("--scores", words="Write each candidate's score: .csv or .parquet.")] = None,
+    output: Annotated[Path | None, file("-o", "--output", words="Write the verdict as a .html page.")] = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Ask of each candidate whether a release knows it better than it should."""
+    import pyarrow as pa
+
+    from sordino.anonymity.columns import read_frame
+    from sordino.anonymity.writing import require_table, write_table
+    from sordino.attack.membership import MembershipAttack
+    from sordino.attack.membership_verdict import membership_found, membership_words, write_membership
+    from sordino.attack.verdict import require_verdict
+
+    if output is not None:
+        require_verdict(output, (".html", ".htm"))
+    if scores is not None:
+        require_table(scores)
+    chosen: Any = method  # checked by the attack
+    with Progress("attacking"):
+        asked, truth = read_frame(candidates, "attack"), None
+        if member is not None:
+            truth = _ones_and_zeros(asked, member)
+            asked = asked.drop_columns(member)
+        attack = MembershipAttack(chosen, target=target, random_state=seed).fit(release, asked, reference)
+        found = membership_found(attack, truth)
+        if scores is not None:
+            write_table(pa.table({"candidate": range(len(attack.scores_)), "score": attack.scores_}), scores)
+        if output is not None:
+            write_membership(found, output)
+    written = {"output": str(output) if output else None, "scores": str(scores) if scores else None}
+    if as_json:
+        return print_json({**found, "files": written})
+    typer.echo("\n".join(membership_words(found)))
+    typer.echo("".join(f"Wrote {each}.\n" for each in written.values() if each), nl=False)
+
+
+def _ones_and_zeros(table: Any, name: str) -> Any:
+    """The truth: a column of 1 and 0, as numbers, text or truth values."""
+    if name not in table.column_names:
+        raise ParameterError(
+            f"attack: the candidates must have the column {name!r}, with 1 for members and 0 for others."
+        )
+    said = [str(each).lower() for each in table.column(name).to_pylist()]
+    if not set(said) <= {"1", "0", "true", "false"}:
+        raise ParameterError(f"attack: column {name!r} must hold 1 for members and 0 for others.")
+    return [each in ("1", "true") for each in said]

@@ -178,11 +178,12 @@ def write_verdict(found: Document, path: Path) -> Path:
     return path
 
 
-def require_verdict(path: Path) -> None:
+def require_verdict(path: Path, suffixes: tuple[str, ...] = (".html", ".htm", ".png")) -> None:
     """Refuse, before anything runs, a verdict that could not be written afterwards."""
     require_figures()
-    if path.suffix.lower() not in (".html", ".htm", ".png"):
-        raise ParameterError(f"{_WHO}: a verdict's name must end in .html or .png. Got {str(path)!r}.")
+    if path.suffix.lower() not in suffixes:
+        allowed = " or ".join(each for each in suffixes if each != ".htm")
+        raise ParameterError(f"{_WHO}: a verdict's name must end in {allowed}. Got {str(path)!r}.")
     if not path.resolve().parent.is_dir():
         raise ParameterError(f"{_WHO}: there is no folder for {str(path)!r}. Make it first.")
 
