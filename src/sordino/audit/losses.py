@@ -171,12 +171,14 @@ def log_choice(scores: Sequence[int], index: int, scale: float, pure: bool) -> f
     """
     if scale == 0:
         return 0.0 if index == int(np.argmax(scores)) else -_CERTAIN
-    heights = np.array([float(Fraction(score - max(scores)) / Fraction(scale)) for score in scores])
+    highest, unit = max(scores), Fraction(scale)
+    by_score = {score: float(Fraction(score - highest) / unit) for score in set(scores)}
+    heights = np.array([by_score[score] for score in scores])
     if not pure:
         return float(heights[index] - np.log(np.sum(np.exp(heights))))
-    others = np.exp(np.delete(heights, index))
-    reach = min(1.0, 40 / max(1e-300, float(np.sum(others))))
-    products = np.exp(np.sum(np.log1p(-np.outer((_NODES + 1) / 2 * reach, others)), axis=1))
+    others, times = np.unique(np.exp(np.delete(heights, index)), return_counts=True)
+    reach = min(1.0, 40 / max(1e-300, float(others @ times)))
+    products = np.exp(np.log1p(-np.outer((_NODES + 1) / 2 * reach, others)) @ times)
     return float(heights[index] + math.log(reach / 2 * float(products @ _WEIGHTS)))
 
 

@@ -10,22 +10,18 @@ from pathlib import Path
 
 from sordino.audit.ledger import audit_ledger
 from sordino.audit.losses import audit_losses
-from sordino.audit.neighbours import SIZES, ordinary_records
+from sordino.audit.neighbours import SIZES
 from sordino.audit.noise import audit_noise, audit_residuals
-from sordino.audit.registered import DOMAINS, STATISTICS, WIDE, Subject, claim_of, subjects
+from sordino.audit.registered import DOMAINS, STATISTICS, WIDE, Subject, claim_of, far_apart, subjects
 from sordino.audit.replay import audit_replay
 from sordino.audit.sensitivity import audit_sensitivity
 from sordino.audit.verdict import AuditReport
 from sordino.domain import Neighbours
 from sordino.privacy.ledger import Ledger
-from sordino.statistics.statistic import Record, Statistic
+from sordino.statistics.statistic import Statistic
 
 #: A report that is still to be made.
 Pending = Callable[[], AuditReport]
-
-#: Two records as far apart as the registered domains allow.
-_TOP: Record = {"a": 10.0, "b": 5.0, "c": "x"}
-_BOTTOM: Record = {"a": 0.0, "b": -5.0, "c": "z"}
 
 _QUICK_SIZES = (2,)
 
@@ -76,7 +72,6 @@ def _subject(neighbours: Neighbours, name: str, subject: Subject, quick: bool) -
     yield lambda: audit_replay(subject, domain, claim=claim_of(name), sizes=sizes, name=named)
     if quick:
         return
-    records = ordinary_records(domain, 9)
-    more, fewer = [*records, _TOP], records if neighbours == "add-remove" else [*records, _BOTTOM]
+    more, fewer = far_apart(neighbours)
     yield lambda: audit_residuals(subject, more, domain, runs=100, name=named)
     yield lambda: audit_losses(subject, more, fewer, domain, runs=100, name=named)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+from sordino.audit.neighbours import ordinary_records
 from sordino.cost import Cost
 from sordino.domain import Category, Column, Domain, Neighbours, Real
 from sordino.models.gaussian_bayes import GaussianBayes
@@ -46,7 +47,7 @@ from sordino.statistics.projected import Projected
 from sordino.statistics.ranks import RankScores, grid_candidates
 from sordino.statistics.scores import Scores
 from sordino.statistics.squares import Squares
-from sordino.statistics.statistic import Statistic
+from sordino.statistics.statistic import Record, Statistic
 from sordino.statistics.sums import Sum
 from sordino.statistics.unit_split import UnitSplit
 from sordino.statistics.vectors import Ball, Box
@@ -221,6 +222,14 @@ def subjects(neighbours: Neighbours) -> dict[str, Subject]:
 def claim_of(name: str) -> Cost:
     """What a registered subject says that it costs in all."""
     return Cost.of(1, 1e-6) if "delta" in name else Cost.of(1)
+
+
+def far_apart(neighbours: Neighbours) -> tuple[list[Record], list[Record]]:
+    """Two neighbouring tables of ten records; what sets them apart is as far out as the domain allows."""
+    shared = ordinary_records(DOMAINS[neighbours], 9)
+    top: Record = {"a": 10.0, "b": 5.0, "c": "x"}
+    bottom: Record = {"a": 0.0, "b": -5.0, "c": "z"}
+    return [*shared, top], shared if neighbours == "add-remove" else [*shared, bottom]
 
 
 #: Every registered subject under each of its relations.

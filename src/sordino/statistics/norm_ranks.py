@@ -6,7 +6,6 @@ it in integers. Proof: ``docs/proofs/ranks.md``.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -58,10 +57,11 @@ class NormRanks(Ranks):
     def _points(self) -> Floats:
         """Candidates in squared, plain or summed grid steps."""
         steps, dimension = self.of.steps, len(self.of.columns)
+        ratios = [each.as_integer_ratio() for each in self.candidates]
         if self.measure == "l2":
-            return np.array([float(math.floor((Fraction(each) * steps) ** 2)) for each in self.candidates])
+            return np.array([float((part * steps) ** 2 // whole**2) for part, whole in ratios])
         factor = steps if self.measure == "l1" else steps * dimension
-        return np.array([float(math.floor(Fraction(each) * factor)) for each in self.candidates])
+        return np.array([float(part * factor // whole) for part, whole in ratios])
 
     def witness(self, domain: Domain, neighbours: Neighbours, norm: Norm) -> tuple[Record, Record | None]:
         """The middle of the map, and its rim."""
