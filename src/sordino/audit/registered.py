@@ -171,7 +171,6 @@ QUERIES: dict[str, Subject] = {
 
 #: Fitted on the same tables at the same prices; few cells, so that replays are quick.
 ESTIMATORS: dict[str, Subject] = {
-    "mixture": lambda table: GaussianMixture(2, epsilon=1).fit(table),
     "mixture, full, delta": lambda table: GaussianMixture(3, "full", epsilon=1, delta=1e-6).fit(table),
     "gradient EM": lambda table: GradientEM(epsilon=1).fit(table),
     "gradient EM, soft, delta": lambda table: GradientEM(

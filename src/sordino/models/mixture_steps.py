@@ -68,8 +68,8 @@ LARGEST_SPACE = 16
 #: Lengths are looked at up to so many standard deviations.
 _REACH = 2.5
 
-#: The longest side of a cell is halved at most so often: 2^11 cells, where k-means is quick.
-_LARGEST_DEPTH = 11
+#: The longest side of a cell is halved at most so often: 2^10 cells, where k-means is quick.
+_LARGEST_DEPTH = 10
 
 #: No variance is below this part of the usual one: a component that noise made flat would collapse the likelihood.
 _FLOOR = 0.02

@@ -17,6 +17,7 @@ from sordino.studies.study import Study, StudyResult, prepare_folder, studies_pa
 STUDIES: dict[str, str] = {
     "mothali-attack": "sordino.studies.mothali_attack",
     "mothali-classifier": "sordino.studies.mothali_classifier",
+    "wu": "sordino.studies.wu",
     "xi": "sordino.studies.xi",
     "rongauss": "sordino.studies.rongauss",
     "pathak": "sordino.studies.pathak",
