@@ -281,8 +281,8 @@ def synthesize_sordino(arrays: Arrays, facts: dict[str, Any]) -> Answer:
     private = so.open_table(pa.table(cells), so.Domain(declared))
 
     def make() -> np.ndarray:
-        fitted = so.TableSynthesizer(epsilon=facts["epsilon"], delta=facts["delta"]).fit(private, facts["target"])
-        rows = fitted.sample(len(arrays["rows"]))
+        settings = {name: facts[name] for name in ("epsilon", "delta", "target")}
+        rows = so.TableSynthesizer(**settings).fit(private).sample(len(arrays["rows"]))
         return np.column_stack([np.asarray(rows[name], dtype=float) for name in columns])
 
     return made(facts, make)

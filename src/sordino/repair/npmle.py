@@ -88,9 +88,10 @@ def most_likely_weights(likelihood: Floats) -> Floats:
 def _improved(likelihood: Floats, weights: Floats, target: Floats) -> Floats:
     """The furthest of the points halved down from the target that is better than where we are."""
     start, step = np.log(likelihood @ weights).mean(), 1.0
-    while step > 2**-30:
-        tried = (1 - step) * weights + step * target
-        if np.log(likelihood @ tried).mean() > start:
-            return tried
-        step /= 2
+    with np.errstate(divide="ignore"):  # the target may leave a count without likelihood: no better than we are
+        while step > 2**-30:
+            tried = (1 - step) * weights + step * target
+            if np.log(likelihood @ tried).mean() > start:
+                return tried
+            step /= 2
     return weights
