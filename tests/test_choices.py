@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from registry import RELATIONS, domain_of, maps_of, reals, rows_of
+from sordino.audit.sensitivity import audit_sensitivity
 from sordino.cost import Cost
 from sordino.domain import Category, Domain, Neighbours, Real
 from sordino.errors import ParameterError
@@ -247,4 +248,6 @@ class Falling(ConstantHits):
 def test_twin_scores_that_move_both_ways_are_seen() -> None:
     assert Falling(CLASSES).monotone("add-remove")
     joined = Joined((Falling(CLASSES), ConstantHits(CLASSES)))
+    assert audit_sensitivity(joined, DOMAIN, seconds=0.1).verdict == "violated"
+    assert audit_sensitivity(SCORES["joined"], DOMAIN, seconds=0.1).verdict == "not violated at this power"
     assert both_ways(moves(joined, "add-remove"))

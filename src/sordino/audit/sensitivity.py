@@ -332,17 +332,26 @@ def _search_tables(
     maps = [tuple(each) for each in space.maps(statistic, rows).tolist()]
     others = int(getattr(statistic, "rows", 9)) - 1
     best: tuple[int, int, int | None] = (-1, 0, None)
+    monotone = isinstance(statistic, ChoiceScores) and statistic.monotone(neighbours)
     for base in _bases(maps, others):
         finished = [statistic.finish(tuple(a + b for a, b in zip(base, each, strict=True))) for each in maps]
         alone = statistic.finish(base) if neighbours == "add-remove" else None
         for first in range(len(maps)):
             for second in [None] if alone is not None else range(first):
-                against = alone if second is None else finished[second]
-                size = exact_size(finished[first], against or (), measure, statistic.weights)
+                against = (alone if second is None else finished[second]) or ()
+                size = exact_size(finished[first], against, measure, statistic.weights)
+                if monotone:  # then moves in both directions count for their sum
+                    size = max(size, _spread(finished[first], against))
                 best = max(best, (size, first, second), key=lambda each: each[0])
     found, index, other = best
     witness = (space.record(rows[index]), None if other is None else space.record(rows[other]))
     return Finding(neighbours, measure, _declared(statistic, neighbours, measure), found, witness)
+
+
+def _spread(first: Sequence[int], second: Sequence[int]) -> int:
+    """From the largest rise to the largest fall of a score."""
+    moves = [a - b for a, b in zip(first, second, strict=True)]
+    return max(0, *moves) - min(0, *moves)
 
 
 def _bases(maps: Sequence[tuple[int, ...]], others: int) -> Iterator[tuple[int, ...]]:
