@@ -98,7 +98,9 @@ def frame_of(spark: Any, records: Any, partitions: int | None = None) -> Any:
     return frame if partitions is None else frame.repartition(partitions)
 
 
-@pytest.mark.parametrize("name", ["GaussianBayes", "LargeMarginMixture", "PrivateClassifier", "ThresholdRule"])
+@pytest.mark.parametrize(
+    "name", ["GaussianBayes", "LargeMarginMixture", "PrivateClassifier", "RONGauss", "ThresholdRule"]
+)
 def test_gaussian_classes_and_rules_learn_the_same_bits_on_spark(spark: Any, name: str) -> None:
     """Ranges, counts, sums and the hits of a choice: with one seed, so that the noise is the same too."""
     generator = np.random.default_rng(3)
@@ -108,7 +110,9 @@ def test_gaussian_classes_and_rules_learn_the_same_bits_on_spark(spark: Any, nam
     rows = pa.table({**cells, "label": labels})
     frame = spark.createDataFrame(rows).repartition(3)
 
-    options = {"solver": "gradient-descent", "rounds": 2, "components": 2} if name == "LargeMarginMixture" else {}
+    descent: dict[str, Any] = {"solver": "gradient-descent", "rounds": 2, "components": 2}
+    projected: dict[str, Any] = {"n_components": 2, "projection": "bought"}
+    options = {"LargeMarginMixture": descent, "RONGauss": projected}.get(name, {})
 
     def learned(table: Any) -> dict[str, Any]:
         model = getattr(sordino, name)(epsilon=2, random_state=0, **options)

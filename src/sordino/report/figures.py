@@ -79,6 +79,8 @@ def _chart_figure(chart: Chart, ink: str) -> Any:
         if chart.ticks:
             long = max(map(len, chart.ticks)) * len(chart.ticks) > _TICK_LETTERS
             axes.set_xticks(range(len(chart.ticks)), chart.ticks, rotation=90 if long else 0)
+        if any(series.style == "picture" for series in chart.series):
+            axes.set_axis_off()
         if len(chart.series) > 1:
             axes.legend(frameon=False, labelcolor=ink, fontsize=8)
     return figure
@@ -89,8 +91,6 @@ def _draw(axes: Any, series: Series, colour: str) -> None:
         width = int(max(series.x)) + 1
         shades = [list(series.y[start : start + width]) for start in range(0, len(series.y), width)]
         axes.imshow(shades, cmap="Greys", vmin=0, vmax=1, interpolation="nearest")
-        axes.set_xticks([])
-        axes.set_yticks([])
     elif series.style == "bars":
         steps = [after - before for before, after in zip(series.x[:-1], series.x[1:], strict=True)]
         axes.bar(series.x, series.y, width=min(steps, default=1.0), color=colour, alpha=0.4, label=series.label)

@@ -145,9 +145,10 @@ def error(synthetic: Synthetic, task: Task, most: int) -> float:
 
 
 def _spread(rows: Floats) -> Floats:
-    """Standard deviations of the columns; one where a column is constant."""
+    """Standard deviations of the columns, none below their mean: nearly constant pixels must not be blown up."""
     spread = rows.std(axis=0)
-    return np.where(spread > 1e-6, spread, 1.0)
+    floored: Floats = np.maximum(spread, max(float(spread.mean()), 1e-9))
+    return floored
 
 
 def _first(synthetic: Synthetic, most: int) -> tuple[Floats, Floats]:
