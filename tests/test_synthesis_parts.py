@@ -81,6 +81,16 @@ def test_missing_cells_that_noise_explains_are_none_and_clear_ones_stay() -> Non
         assert found.sum() == pytest.approx(1.0)
 
 
+def test_noise_puts_nobody_far_out_and_takes_nobody_out_of_a_smooth_column() -> None:
+    """A tail of 200 empty cells keeps 2 % of them, by a normal tail beyond two deviations, before the simplex."""
+    cells = Cells.of("x", so.Real(0, 1, missing="reject"), 232)
+    truth = np.concatenate([np.full(32, 40.0), np.zeros(200)])
+    noisy = truth + np.random.default_rng(2).normal(0, 20, (1, 232))
+    found = probabilities(Marginal(cells, noisy, np.full(232, 400.0)), np.array([truth.sum()]))
+    assert (found[0, :32] > 0).sum() > 28
+    assert found[0, 34:].sum() < 0.03
+
+
 def test_classes_that_noise_explains_become_one_distribution() -> None:
     cells = Cells.of("x", so.Category(list("abcdefgh"), missing="reject"), 2)
     truth = np.tile(np.linspace(100, 300, 8), (2, 1))

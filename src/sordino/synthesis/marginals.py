@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +22,12 @@ _MOST_HEAVY = int(1 / _HEAVY_SHARE)
 
 #: Missing cells are believed when they are more than this many standard deviations.
 _MISSING_DEVIATIONS = 4.0
+
+#: Where so many cells side by side hold fewer than so many standard deviations of noise, nobody is there.
+_NEIGHBOURHOOD = 5
+_NEARBY_DEVIATIONS = 2.0
+
+Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
 
 @dataclass(frozen=True)
@@ -80,13 +87,31 @@ def probabilities(marginal: Marginal, totals: Floats) -> Floats:
     """The distribution over cells in each class: the pooled one, and so much of its own as the noise does not explain.
 
     James and Stein's factor towards the pooled distribution; both lie on the simplex. Missing cells are kept only when
-    there are clearly some, so that a complete column stays complete.
+    there are clearly some, so that a complete column stays complete; and of an interval's cells those with people
+    nearby, so that noise puts nobody far out where one value would weigh much.
     """
-    doubt = _MISSING_DEVIATIONS * np.sqrt(len(marginal.counts) * marginal.variance[-1])
-    if marginal.cells.optional and marginal.pooled[-1] <= doubt:
-        present = _shrunk(marginal.counts[:, :-1], marginal.variance[:-1], totals)
-        return np.pad(present, ((0, 0), (0, 1)))
-    return _shrunk(marginal.counts, marginal.variance, totals)
+    kept = np.ones(len(marginal.cells), dtype=bool)
+    present = slice(0, len(kept) - marginal.cells.optional)
+    if marginal.cells.ordered:
+        kept[present] = _inhabited(marginal.pooled[present], len(marginal.counts) * marginal.variance[present])
+    if marginal.cells.optional:
+        doubt = _MISSING_DEVIATIONS * np.sqrt(len(marginal.counts) * marginal.variance[-1])
+        kept[-1] = marginal.pooled[-1] > doubt
+    if not kept.any():
+        kept[present] = True
+    found = np.zeros_like(marginal.counts)
+    found[:, kept] = _shrunk(marginal.counts[:, kept], marginal.variance[kept], totals)
+    return found
+
+
+def _inhabited(counts: Floats, variance: Floats) -> Flags:
+    """Cells whose neighbourhood of five holds more than twice the deviation of its noise."""
+    if len(counts) < _NEIGHBOURHOOD:
+        return np.ones(len(counts), dtype=bool)
+    around = np.ones(_NEIGHBOURHOOD)
+    people, noise = (np.convolve(each, around, mode="same") for each in (counts, variance))
+    inhabited: Flags = people > _NEARBY_DEVIATIONS * np.sqrt(noise)
+    return inhabited
 
 
 def _shrunk(counts: Floats, variance: Floats, totals: Floats) -> Floats:
