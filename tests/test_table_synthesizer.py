@@ -327,6 +327,11 @@ def test_bad_arguments_are_named() -> None:
         fitted(target="weight")
     with pytest.raises(ParameterError, match="not both"):
         fitted(bounds=(0, 1))
+    ledger, wide = so.Ledger(epsilon=1), {f"x{place}": [0.0] for place in range(2049)}
+    too_wide = TableSynthesizer(1, domain=so.Domain(dict.fromkeys(wide, so.Real(0, 1))), ledger=ledger)
+    with pytest.raises(ParameterError, match="at most 2048 columns"):
+        too_wide.fit(pa.table(wide))
+    assert not ledger.entries()
     model = fitted()
     for wrong in (-1, 2.5, True, "many"):
         with pytest.raises(ParameterError, match="whole number"):

@@ -14,12 +14,14 @@ from fractions import Fraction
 import numpy as np
 
 from sordino.domain import Real
+from sordino.errors import ParameterError
 from sordino.repair.positive_definite import from_triangle
 from sordino.statistics.count import Count
 from sordino.statistics.histograms import Axis, Histograms, MergedAxis
 from sordino.statistics.misfits import guessed
 from sordino.statistics.moments import SecondMoment
 from sordino.statistics.scores import Scores
+from sordino.statistics.vectors import LARGEST_DIMENSION
 from sordino.synthesis.cells import Cells, Floats, Integers
 from sordino.synthesis.copula import Copula, correlation_of, order_of
 from sordino.synthesis.learned import Learned, Table, Target
@@ -72,6 +74,11 @@ _HALF_SIZE = _MEAN_SIZE / 2
 
 def learn(measurement: Measurement, target: str | None) -> Learned:
     """Buy everything, spending all that may be spent."""
+    if len(measurement.columns) > LARGEST_DIMENSION:
+        raise ParameterError(
+            f"TableSynthesizer: takes at most {LARGEST_DIMENSION} columns. Got {len(measurement.columns)}. "
+            "Leave some out of the domain."
+        )
     rows = _count(measurement)
     known, columns = _plan(measurement, target, rows)
     share = _MARGINALS if len(columns) > 1 else measurement.left
