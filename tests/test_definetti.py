@@ -164,6 +164,17 @@ def test_nothing_is_found_where_the_sensitive_column_was_shuffled(l: int) -> Non
     assert standard_errors_above_the_baseline(table, l) > 8
 
 
+def test_where_there_is_nothing_to_learn_little_is_believed() -> None:
+    """Of a thousand shuffled people the attack hardly believes more than the groups say; told to, it does."""
+    qit, sensitive, truth = published(shuffled(people(1000, 6, 17), 1), 3)
+    careful = DeFinettiAttack(random_state=0).fit(qit, sensitive)
+    bold = DeFinettiAttack(random_state=0, smoothing=1.0).fit(qit, sensitive)
+    assert careful.smoothing_ > 10
+    assert careful.expected_accuracy_ < 0.42
+    assert bold.expected_accuracy_ > 0.45
+    assert expected_calibration_error(*careful.events(truth)) < 0.05
+
+
 def test_the_unrestricted_step_learns_next_to_nothing_and_the_group_step_learns() -> None:
     """Nothing ties a component to a value: from drawn beginnings, right and wrong cancel, as the paper found."""
     qit, sensitive, truth = published(people(2000, 6, 5), 3)

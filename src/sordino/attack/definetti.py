@@ -30,6 +30,9 @@ _MOST_NUMBERS = 2**21
 #: In groups up to this size all assignments are tried, for all groups at once: faster than the Hungarian method.
 _TRIED = 4
 
+#: Imaginary tuples per value that are tried, and the rounds of a trial; fewer groups than that are not halved.
+_SMOOTHINGS, _LOOK, _FEWEST_GROUPS = (1.0, 10.0, 100.0, 1000.0, 10_000.0), 30, 20
+
 #: In rounds of EM.
 _LONGEST_JUMP = 64.0
 
@@ -46,7 +49,8 @@ class DeFinettiAttack:
         step: What a round knows of a group: ``"exact"`` (all ways to share out its values), ``"group"`` (each tuple
             alone, among its group's values) or ``"unrestricted"`` (as published; it learns next to nothing).
         start: Begin with what the groups say, or with anything (``"drawn"``, as published).
-        smoothing: Imaginary tuples for each value, spread like all tuples.
+        smoothing: Imaginary tuples for each value, spread like all tuples. Unless told, as many as let one half of
+            the groups foretell the other half best: where there is little to learn, little is believed.
         tolerance: Stop when a round moves less than this share of the tuples' beliefs.
         max_rounds: Stop after so many rounds at the latest; ``converged_`` then says False.
 
@@ -61,6 +65,7 @@ class DeFinettiAttack:
         log_likelihoods_: Of each restart, per tuple; the largest was kept.
         rounds_: Rounds that the kept restart took.
         converged_: Whether it came to rest.
+        smoothing_: The imaginary tuples of each value.
         approximated_: The share of tuples in groups with too many ways to share out their values, for which each
             tuple was looked at alone.
         notes_: In words, what else there is to know.
@@ -74,7 +79,7 @@ class DeFinettiAttack:
         model: Model = "log-linear",
         step: Step = "exact",
         start: Start = "groups",
-        smoothing: float = 1.0,
+        smoothing: float | None = None,
         tolerance: float = 1e-4,
         max_rounds: int = 500,
     ) -> None:
@@ -110,6 +115,7 @@ class DeFinettiAttack:
         self._check()
         generator = np.random.default_rng(self.random_state)
         tables = read_published(qit, st, generator, sensitive=sensitive, group=group, count=count)
+        self.smoothing_ = self._chosen_smoothing(tables, generator) if self.smoothing is None else self.smoothing
         learned = self.learn(tables, generator, progress)
         self._tables = tables
         self._keep(tables, learned, int(np.argmax(learned.log_likelihoods)))
@@ -128,7 +134,7 @@ class DeFinettiAttack:
         self, tables: PublishedTables, generator: np.random.Generator, progress: Callable[[float], None]
     ) -> Learned:
         """Scores of every restart, computed as many at a time as fit."""
-        learner = Learner(tables, self.model, self.step, self.smoothing)
+        learner = Learner(tables, self.model, self.step, self._imaginary)
         together = max(1, min(self.restarts, _MOST_NUMBERS // max(1, learner.numbers)))
         parts = []
         for first in range(0, self.restarts, together):
@@ -138,9 +144,30 @@ class DeFinettiAttack:
             def within(share: float, done: float = done, part: float = together / self.restarts) -> None:
                 progress(min(1.0, done + part * share))
 
-            parts.append(self._converge(learner, scores, shares, within))
+            parts.append(self._converge(learner, scores, shares, within, self.max_rounds))
         progress(1.0)
         return Learned.joined(parts)
+
+    @property
+    def _imaginary(self) -> float:
+        return getattr(self, "smoothing_", _SMOOTHINGS[0]) if self.smoothing is None else self.smoothing
+
+    def _chosen_smoothing(self, tables: PublishedTables, generator: np.random.Generator) -> float:
+        """Learn from half of the groups with more and more imaginary tuples, until the others become less likely."""
+        chosen = generator.permutation(tables.groups) < tables.groups / 2
+        if self.model != "log-linear" or tables.groups < _FEWEST_GROUPS:
+            return _SMOOTHINGS[0]
+        half, other = tables.part(chosen), Learner(tables.part(~chosen), smoothing=0.0)
+        best, reached, one = _SMOOTHINGS[0], -np.inf, np.ones((len(tables.values), 1))
+        for smoothing in _SMOOTHINGS:
+            learner = Learner(half, self.model, self.step, smoothing)
+            scores, shares = learner.from_groups(np.ones((tables.combinations, len(tables.values), 1))), one.copy()
+            found = self._converge(learner, scores, shares, lambda share: None, min(_LOOK, self.max_rounds)).scores
+            likelihood = float(other.expected(found, shares)[1][0])
+            if likelihood <= reached:
+                break
+            best, reached = smoothing, likelihood
+        return best
 
     def _begin(
         self, learner: Learner, first: int, restarts: int, generator: np.random.Generator
@@ -156,7 +183,14 @@ class DeFinettiAttack:
             noise[:, :, 0] = 1.0
         return learner.from_groups(noise), shares
 
-    def _converge(self, learner: Learner, scores: Floats, shares: Floats, progress: Callable[[float], None]) -> Learned:
+    def _converge(
+        self,
+        learner: Learner,
+        scores: Floats,
+        shares: Floats,
+        progress: Callable[[float], None],
+        most: int,
+    ) -> Learned:
         """Rounds of EM, two at a time; restarts that have come to rest are left alone.
 
         Two rounds show where they lead to: the log-linear model jumps ahead (squared extrapolation, Varadhan and
@@ -168,7 +202,7 @@ class DeFinettiAttack:
         if self.model == "log-linear":
             scores = learner.normalised(scores)
         safe = scores.copy()
-        for done in range(2, self.max_rounds + 2, 2):
+        for done in range(2, most + 2, 2):
             at = scores[:, :, active]
             first, reached = learner.expected(at, shares[:, active])
             worse = reached < likelihood[active]
@@ -187,14 +221,14 @@ class DeFinettiAttack:
             if self.model == "log-linear":
                 scores[:, :, active[going]] = learner.normalised(_ahead(*(e[:, :, going] for e in (at, once, twice))))
             active = active[going]
-            progress(max(done / self.max_rounds, 1 - len(active) / restarts))
+            progress(max(done / most, 1 - len(active) / restarts))
             if not len(active):
                 break
         return Learned(safe, likelihood / tuples, rounds, converged)
 
     def _shares(self, expected: Floats, tuples: int) -> Floats:
         """How frequent each value is believed to be; only the unrestricted step asks."""
-        found: Floats = (expected.sum(axis=0) + self.smoothing) / (tuples + len(expected[0]) * self.smoothing)
+        found: Floats = (expected.sum(axis=0) + self._imaginary) / (tuples + len(expected[0]) * self._imaginary)
         return found
 
     def _keep(self, tables: PublishedTables, learned: Learned, best: int) -> None:
@@ -244,7 +278,8 @@ class DeFinettiAttack:
             if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
                 raise ParameterError(f"{_WHO}: {name} must be a whole number, 1 at least. Got {number!r}.")
         for name in ("smoothing", "tolerance"):
-            if not 0 < (number := getattr(self, name)) < np.inf:
+            number = getattr(self, name)
+            if not (name == "smoothing" and number is None) and not 0 < number < np.inf:
                 raise ParameterError(f"{_WHO}: {name} must be a number above 0. Got {number!r}.")
         if self.step == "unrestricted" and self.model != "naive-bayes":
             raise ParameterError(

@@ -7,7 +7,7 @@ that look alike altogether (the same quasi-identifiers, the same values) are one
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -79,6 +79,10 @@ class PublishedTables:
         """How many combinations of quasi-identifiers occur."""
         return len(self.columns[0])
 
+    def part(self, chosen: Any) -> PublishedTables:
+        """The same tables with the chosen groups only, for whoever learns from some and asks others."""
+        return replace(self, shapes=tuple(filter(None, (_part(each, chosen[self.group]) for each in self.shapes))))
+
     def promised(self) -> Any:
         """For each tuple the largest share that a value has in its group: what the group alone says."""
         share = np.empty(self.tuples)
@@ -119,6 +123,18 @@ def read_published(
     return PublishedTables(
         names, sensitive, values.values, combination, tuple(combinations.T.astype(np.int64)), number, totals, shapes
     )
+
+
+def _part(shape: Shape, chosen: Any) -> Shape | None:
+    kept = chosen[shape.rows[:, 0]]
+    if not kept.any():
+        return None
+    there, kind = np.unique(shape.kind[kept], return_inverse=True)
+    kind = kind.ravel().astype(np.int64)
+    return replace(
+        shape, combinations=shape.combinations[there], values=shape.values[there], times=np.bincount(kind), kind=kind,
+        rows=shape.rows[kept],
+    )  # fmt: skip
 
 
 def _sensitive(secrets: pa.Table, sensitive: str | None, group: str, count: str) -> str:

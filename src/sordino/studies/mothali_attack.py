@@ -88,7 +88,7 @@ class Case:
 
     def learned(self, restarts: int, **options: Any) -> Learned:
         """All restarts of an attack."""
-        attack = DeFinettiAttack(random_state=_SEED, restarts=restarts, start="drawn", **options)
+        attack = DeFinettiAttack(random_state=_SEED, restarts=restarts, start="drawn", smoothing=1.0, **options)
         return attack.learn(self.tables, np.random.default_rng(_SEED), lambda share: None)
 
     def accuracy(self, scores: Floats) -> float:
