@@ -7,6 +7,7 @@
 coverage     60 audits of Laplace noise at ε = 1 with 20,000 runs: share of ε certified, and bounds above the truth
 claims       our own queries with secure noise, 20,000 runs each at the level 0.1 %: never refuted
 calibration  every query, 5000 runs with the real noise: within 4 deviates of 1; with half of the noise: beyond
+estimators   every registered estimator and synthesiser, likewise: two hours, so only when it is named
 power        how often as many runs as ``runs_needed`` says see noise that is too small
 speed        what an audit costs beside the runs themselves
 """
@@ -29,6 +30,7 @@ from sordino.audit.guesses import runs_needed
 from sordino.audit.losses import audit_losses
 from sordino.audit.lower_bound import audit_epsilon
 from sordino.audit.neighbours import ordinary_records
+from sordino.audit.registered import DOMAINS, EVERY, QUERIES, far_apart, subjects
 from sordino.privacy.noise import SecureNoise
 
 RESULTS = Path(__file__).parent / "results" / "audit.json"
@@ -44,6 +46,12 @@ class Halved(SecureNoise):
 
     def choose(self, exact_scores: Any, scale: float, pure: bool) -> int:
         return super().choose(exact_scores, scale / 2, pure)
+
+    def normals(self, count: int) -> Any:
+        return super().normals(count) / 2
+
+    def exponentials(self, count: int) -> Any:
+        return super().exponentials(count) / 2
 
 
 def laplace(scale: float) -> Callable[[Any, np.random.Generator], float]:
@@ -123,6 +131,19 @@ def calibration(scale: float) -> Iterator[Row]:
                               multiplier=report.multiplier, interval=report.interval)  # fmt: skip
 
 
+def estimators(scale: float) -> Iterator[Row]:
+    runs = int(5000 * scale)
+    for neighbours, name in EVERY:
+        if name in QUERIES:
+            continue
+        for noise in (None, Halved()):
+            report = audit_losses(subjects(neighbours)[name], *far_apart(neighbours), DOMAINS[neighbours],
+                                  runs=runs, noise=noise, name=name)  # fmt: skip
+            label = f"{'half of the noise' if noise else 'deviates from 1'}: {name}, {neighbours}"
+            yield row(label, report.z if noise else abs(report.z), 4.0, more=noise is not None,
+                      multiplier=report.multiplier, interval=report.interval)  # fmt: skip
+
+
 def power(scale: float) -> Iterator[Row]:
     audits = int(100 * scale)
     for factor in (1.25, 1.5, 2.0):
@@ -142,16 +163,19 @@ def speed(scale: float) -> Iterator[Row]:
 
 JOBS = {"coverage": coverage, "claims": claims, "calibration": calibration, "power": power, "speed": speed}
 
+#: Run only when named.
+LONG = {"estimators": estimators}
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("jobs", nargs="*", choices=[*JOBS, []], help="which jobs; all when none is named")
+    parser.add_argument("jobs", nargs="*", choices=[*JOBS, *LONG, []], help="which jobs; all when none is named")
     parser.add_argument("--scale", type=float, default=1.0, help="shrink the numbers of runs, for a quick look")
     arguments = parser.parse_args()
     rows: list[Row] = []
     for name in arguments.jobs or JOBS:
         start = time.perf_counter()
-        for each in JOBS[name](arguments.scale):
+        for each in (JOBS | LONG)[name](arguments.scale):
             rows.append({"job": name, **each})
             mark = "reached" if each["reached"] else "MISSED"
             print(f"{mark:8}{each['measured']:>10}  limit {each['limit']:<6} {each['what']}", flush=True)

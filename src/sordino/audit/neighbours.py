@@ -16,6 +16,10 @@ from sordino.statistics.statistic import Record
 SIZES = (1, 2, 3, 10, 11, 64, 65, 100, 101, 1000, 1001)
 
 
+#: Sizes at which every odd record is tried; at the others a few are.
+_FEW = (2, 10)
+
+
 @dataclass(frozen=True)
 class Pair:
     """Two neighbouring tables and what sets them apart."""
@@ -69,7 +73,7 @@ def pairs(domain: Domain, witnesses: Sequence[Record] = (), sizes: Sequence[int]
     small = [label for label in odd if label.startswith(("witness", "every", "the top", "the rare"))]
     for size in sizes:
         base = ordinary_records(domain, size)
-        for number, label in enumerate(odd if size <= 10 else small):
+        for number, label in enumerate(odd if size in _FEW else small):
             first = number % 2 == 0  # what a look at the first row sees, or at the last one
             yield _pair(domain, base, odd[label], f"{size} records, {label}", first)
 
