@@ -14,7 +14,7 @@ from sklearn.model_selection import train_test_split
 
 import sordino as so
 from sordino.cost import Cost
-from sordino.errors import ParameterError
+from sordino.errors import BudgetError, ParameterError
 from sordino.models.gaussian_bayes import log_scores
 from sordino.models.gaussians import Gaussians
 from sordino.models.private_classifier import COMPARED_STEPS, _compared
@@ -192,6 +192,19 @@ def test_with_delta_a_small_budget_is_spent_in_pure_epsilon_where_a_ledger_has_r
     shared = so.PrivateClassifier(0.1, 1e-6, ledger=so.Ledger(epsilon="0.1", delta="1e-6"), **facts).fit(rows, labels)
     assert shared.receipt_.cost.epsilon == 0
     assert shared.receipt_.cost.rho <= Cost.of("0.1", 1e-6).rho
+
+
+@pytest.mark.parametrize("delta", [0, 1e-6])
+@pytest.mark.parametrize("make", [so.GaussianBayes, so.PrivateClassifier])
+def test_a_fit_that_a_ledger_cannot_pay_whole_is_refused_before_its_first_step(make: Any, delta: float) -> None:
+    rows, labels = clouds(400)
+    ledger = so.Ledger(epsilon=1, delta=delta)
+    model = make(0.8, delta, bounds=(-20, 20), classes=LABELS, ledger=ledger)
+    model.fit(rows, labels)
+    entries, spent = len(ledger.entries()), ledger.spent
+    with pytest.raises(BudgetError):
+        model.fit(rows, labels)
+    assert (len(ledger.entries()), ledger.spent) == (entries, spent)
 
 
 # ---- odd input --------------------------------------------------------------------------------------------------

@@ -36,10 +36,11 @@ class Accounts:
 
     @classmethod
     def of(cls, opening: Opening) -> Accounts:
-        """By the public budget alone."""
+        """By the public budget alone. A ledger without room for the whole fit refuses here, before anything is paid."""
         cost = opening.cost
         if cost.stated is None or not opening.session.can_pay_pure(Cost.pure(cost.stated[0])):
             rest = cost.share(1 - COUNTS)
+            opening.session.require_room([cost.share(COUNTS), rest])
             return cls(cost.share(COUNTS), rest, rest)
         epsilon, delta = cost.stated
         left = epsilon * (1 - COUNTS)

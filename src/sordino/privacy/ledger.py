@@ -109,6 +109,12 @@ class Ledger:
             return []
         return [entry.number for entry in self._store.update(lambda state: booked(state, requests))]
 
+    def require_room(self, costs: Sequence[Request]) -> None:
+        """Raise what ``charge`` would raise now, and book nothing: for work that pays in several steps."""
+        requests = [_checked(*request) for request in costs]
+        if requests:
+            booked(self._store.state(), requests)
+
     def bind(self, name: str, neighbours: Neighbours) -> None:
         """Tie the ledger, for good, to one data set's name and one relation of neighbours; another is refused."""
         if _owned(self._store.state(), name, neighbours) != self._store.state():

@@ -139,6 +139,15 @@ class Session:
             for each, entry, exact_scores in zip(prices, entries, totals, strict=True)
         ]
 
+    def require_room(self, costs: Sequence[Cost]) -> None:
+        """Refuse work that pays in several steps before its first one, where the ledger has no room for all of them.
+
+        Not looked at: pure costs of a ledger with δ, whose parts may cost less in its ρ lane than they would together.
+        """
+        known = [each for each in costs if not each.infinite]
+        if self._ledger is not None and (self._ledger.delta == 0 or not any(each.is_pure for each in known)):
+            self._ledger.require_room([("a step of the fit", each, {}) for each in known])
+
     def can_pay_pure(self, cost: Cost) -> bool:
         """Whether the ledger has room for this pure cost in its pure lane, where it is worth most; none: it has."""
         return self._ledger is None or cost.epsilon <= self._ledger.remaining.epsilon
