@@ -10,7 +10,7 @@ import pytest
 
 import sordino as so
 from sordino.domain import Domain
-from sordino.errors import BudgetError, ParameterError
+from sordino.errors import BudgetError, NoiseError, ParameterError
 from sordino.privacy.margin_losses import Softmax
 from sordino.privacy.minimiser import Objective
 from sordino.statistics.directions import Directions, Products
@@ -211,9 +211,11 @@ def test_components_are_the_nearest_centres_of_their_class() -> None:
 )
 def test_bad_arguments_are_refused_in_one_line(given: dict[str, Any], said: str) -> None:
     rows, labels = rings(50)
+    ledger = so.Ledger(epsilon=1)
     with pytest.raises(ParameterError, match=said) as caught:
-        model(**given).fit(rows, labels)
+        model(ledger=ledger, **given).fit(rows, labels)
     assert "\n" not in str(caught.value)
+    assert ledger.entries() == []
 
 
 def test_the_smallest_ridge_that_is_told_is_allowed() -> None:
@@ -234,3 +236,13 @@ def test_a_spent_ledger_refuses_and_a_fit_within_it_is_charged_at_its_order() ->
     assert math.isclose(float(ledger.spent.rho), float(ledger.rho), rel_tol=1e-9)
     with pytest.raises(BudgetError):
         so.LargeMarginMixture(1, 1e-5, bounds=(-15, 15), classes=[0, 1], ledger=ledger).fit(rows, labels)
+
+
+def test_a_ledger_whose_order_is_too_low_refuses_before_anything_is_charged() -> None:
+    rows, labels = rings(300)
+    ledger = so.Ledger(epsilon=20, delta=1e-5)
+    given = {"classes": list(range(12)), "bounds": (-15, 15), "ledger": ledger}
+    with pytest.raises(NoiseError, match="delta=0"):
+        so.LargeMarginMixture(0.05, 1e-5, **given).fit(rows, labels)
+    assert ledger.entries() == []
+    assert so.LargeMarginMixture(0.05, **given).fit(rows, labels).receipt_.private

@@ -177,7 +177,7 @@ def densities(loss: Loss, ridge: float, scale: float, neighbours: Neighbours, ro
     if neighbours == "substitute":
         base = Records(np.ones((rows + 1, 1)), [*base.labels, 0])
     law = Perturbation("normal", 2, 1, scale)
-    grid = np.linspace(-14, 14, 6001) * scale / ridge
+    grid = np.linspace(-14, 14, 2001) * scale / ridge
     found = []
     for records in (base, more):
         logs = []
@@ -230,7 +230,7 @@ def test_divergence_bounds_the_largest_loss_of_any_probabilities(outputs: int, e
     gaps = generator.normal(size=(20_000, outputs)) * scale
     gaps = gaps[:, 1:] - gaps[:, :1]
     best = np.zeros(len(gaps))
-    for _ in range(200):
+    for _ in range(100):
         sharp = generator.choice([0.05, 0.3, 1.0, 5.0])
         tilted = np.exp(gaps * sharp / scale + generator.normal(size=(1, outputs - 1)))
         u = generator.uniform(size=(len(gaps), 1))
@@ -398,6 +398,12 @@ def test_a_refusal_changes_nothing_and_a_small_ridge_is_told_the_smallest() -> N
     session.minimise(asked(Cost.pure(1), allowed), Cost.pure(1))
     with pytest.raises(BudgetError):
         session.minimise(asked(Cost.pure(1)), Cost.pure(1))
+
+
+def test_a_rho_without_an_order_is_refused() -> None:
+    session = Session.open(table(), DOMAIN)
+    with pytest.raises(ParameterError, match="needs the order"):
+        session.minimise(asked(Cost.pure(1)), Cost.concentrated(0.1))
 
 
 def test_receipt_says_what_the_arithmetic_is() -> None:

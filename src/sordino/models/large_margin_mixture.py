@@ -105,10 +105,11 @@ class LargeMarginMixture(Classifier):
         opening = self._open(X, y)
         self._learn_coordinates(opening)
         of = self._coordinates(opening)
+        self.quadratic_ = self._quadratic(opening.cost)
+        self._refuse_early(opening, of)
         rest = self._learn_centre(opening, of)
         labels, rest = self._labels(opening, of, rest)
         directions = Directions(of, self.reach_, None if self.centre_ is None else tuple(self.centre_.tolist()))
-        self.quadratic_ = self._quadratic(opening.cost)
         asked = Products(directions) if self.quadratic_ else directions
         self.classes_ = np.array(opening.classes)
         self._learn_weights(opening, asked, labels, rest)
@@ -144,17 +145,28 @@ class LargeMarginMixture(Classifier):
         radius = float(np.abs(self.projection_).sum(axis=0).max())
         return Projected.of(opening.features, self.projection_, min(radius, math.sqrt(len(opening.features))) * 1.01)
 
+    def _refuse_early(self, opening: Opening, of: Box | Projected) -> None:
+        """Whatever would be refused later is refused before anything is charged: with the least that can be left."""
+        axis = CategoryAxis.of(opening.domain, str(opening.target))
+        if self.components > 1 and self.centres is not None:
+            self._public_centres(axis.cells, of)
+        if self.solver != "minimiser" or axis.cells * self.components == 1:
+            return
+        rest = _shares(opening.cost)[2]
+        labels: ClassLabels | ComponentLabels = ClassLabels(axis)
+        if self.components > 1:
+            labels = ComponentLabels(axis, of, (((0.0,) * len(of.columns),) * self.components,) * axis.cells)
+            rest = rest if self.centres is not None else _split(rest)[1]
+        directions = Directions(of, REACH_UNCENTRED * math.sqrt(len(of.columns)))
+        features = Products(directions) if self.quadratic_ else directions
+        opening.session.price_minimum(self._asked(opening, features, labels, rest), rest)
+
     def _learn_centre(self, opening: Opening, of: Box | Projected) -> Cost:
         """Buy the centre of all records where that many records make it worth its price; what is left of the cost."""
         size = len(of.columns)
         self.centre_: Floats | None = None
         self.reach_ = REACH_UNCENTRED * math.sqrt(size)
-        if opening.cost.infinite:
-            shares = [opening.cost] * 3
-        else:
-            centre = CENTRE_SHARE[opening.cost.is_pure]
-            parts = (COUNT_SHARE, centre, 1 - COUNT_SHARE - centre)
-            shares = [opening.cost.share(part) for part in parts]
+        shares = _shares(opening.cost)
         (records,) = opening.session.answer([Question(Count(opening.features), shares[0])])
         opening.receipts.append(records.receipt)
         self.records_ = number = max(1.0, records.in_units()[0])
@@ -224,16 +236,23 @@ class LargeMarginMixture(Classifier):
         self, opening: Opening, features: Directions | Products, labels: ClassLabels | ComponentLabels, cost: Cost
     ) -> Floats:
         """By the perturbed minimiser."""
-        outputs, size = labels.cells, len(features.columns)
-        loss: Loss = Softmax(outputs) if self.loss == "softmax" else Huber(outputs)
+        asked = self._asked(opening, features, labels, cost)
+        self.ridge_ = asked.ridge
+        total = opening.session.minimise(asked, cost)
+        opening.receipts.append(total.receipt)
+        weights: Floats = np.array(total.in_units()).reshape(labels.cells, -1)
+        return weights
+
+    def _asked(
+        self, opening: Opening, features: Directions | Products, labels: ClassLabels | ComponentLabels, cost: Cost
+    ) -> Minimisation:
+        """What to minimise, with a ridge that was given or follows from public numbers."""
+        loss: Loss = Softmax(labels.cells) if self.loss == "softmax" else Huber(labels.cells)
         order = order_of(float(opening.cost.rho), float(opening.cost.stated[0])) if opening.cost.stated else None
         neighbours, orders = opening.domain.neighbours, opening.session.orders(order)
         given = None if self.ridge is None else float(positive("ridge", self.ridge))
-        self.ridge_ = given or usual_ridge(loss, size, cost, neighbours, orders)
-        total = opening.session.minimise(Minimisation(features, labels, loss, self.ridge_, order), cost)
-        opening.receipts.append(total.receipt)
-        weights: Floats = np.array(total.in_units()).reshape(outputs, size)
-        return weights
+        ridge = given or usual_ridge(loss, len(features.columns), cost, neighbours, orders)
+        return Minimisation(features, labels, loss, ridge, order)
 
     def _gaussians(self) -> Gaussians:
         """In the units of the columns, or of the projected coordinates where there is a projection."""
@@ -261,6 +280,14 @@ class LargeMarginMixture(Classifier):
         highest: Floats = scores.max(axis=2)
         found: Floats = highest + np.log(np.exp(scores - highest[:, :, None]).sum(axis=2))
         return found
+
+
+def _shares(cost: Cost) -> list[Cost]:
+    """For the number of records, for the centre, and for the rest."""
+    if cost.infinite:
+        return [cost] * 3
+    centre = CENTRE_SHARE[cost.is_pure]
+    return [cost.share(part) for part in (COUNT_SHARE, centre, 1 - COUNT_SHARE - centre)]
 
 
 def _split(cost: Cost) -> tuple[Cost, Cost]:

@@ -48,6 +48,9 @@ _FEWEST_BLOCKS = 4
 #: Without noise nothing asks for a ridge; the problem needs one all the same.
 _SMALLEST_RIDGE = 0.01
 
+#: A ledger may ask for so many times the noise that a fit would carry alone; beyond, the price is refused.
+MOST_FOR_A_LEDGER = 3.0
+
 Kind = Literal["sphere", "blocks", "normal", "none"]
 
 
@@ -177,6 +180,8 @@ def price_minimum(
 
     ``orders`` are the Rényi orders at which a concentrated cost must hold: the ledger's first, where there is one.
     """
+    if not (cost.is_pure or cost.infinite or orders):
+        raise ParameterError("minimiser: a cost in rho needs the order at which it is converted. Got none.")
     loss, ridge, size = minimisation.loss, minimisation.ridge, len(minimisation.features.columns)
     smallest = smallest_ridge(loss, cost, neighbours, orders)
     if not smallest <= ridge < math.inf:
@@ -190,8 +195,23 @@ def price_minimum(
         nothing = Perturbation("none", loss.outputs, size, 0.0)
         return MinimumPrice(minimisation, cost, nothing, nothing, sensitivity, moves(neighbours))
     linear = linear_term(loss, size, ridge, _main(cost), neighbours, orders)
+    _refuse_a_ledger_far_too_large(linear, loss, ridge, _main(cost), neighbours, orders)
     paid = Cost(cost.epsilon, cost.rho, order=None if cost.is_pure else orders[0])
     return MinimumPrice(minimisation, paid, linear, _finish(linear, ridge, cost), sensitivity, moves(neighbours))
+
+
+def _refuse_a_ledger_far_too_large(
+    linear: Perturbation, loss: Loss, ridge: float, cost: Cost, neighbours: Neighbours, orders: tuple[Fraction, ...]
+) -> None:
+    """Not silently: noise that the ledger's order makes many times as large as the fit alone would carry."""
+    if cost.is_pure or len(orders) < 2:
+        return
+    own = linear_term(loss, linear.features, ridge, cost, neighbours, orders[-1:]).scale
+    if linear.scale > MOST_FOR_A_LEDGER * own:
+        raise NoiseError(
+            f"minimiser: this ledger is so much larger than the fit that its order asks for {linear.scale / own:.3g} "
+            "times the noise. Ask with delta=0, or for more of the ledger, or open a ledger for fits of this size."
+        )
 
 
 def usual_ridge(

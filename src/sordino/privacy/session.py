@@ -159,15 +159,15 @@ class Session:
 
     def price_minimum(self, minimisation: Minimisation, cost: Cost) -> MinimumPrice:
         """What a minimisation would cost and carry. Reads no row and spends nothing."""
-        return price_minimum(minimisation, cost, self.domain.neighbours, self.orders(minimisation.order))
-
-    def minimise(self, minimisation: Minimisation, cost: Cost) -> NoisyTotal:
-        """The perturbed minimiser of a sum over all records: a row of weights per output, one after the other."""
         if isinstance(self._source, SparkSource):
             raise ParameterError(
                 "minimiser: it reads the rows again and again on one machine, and this table is on Spark. "
                 "Write solver='gradient-descent'."
             )
+        return price_minimum(minimisation, cost, self.domain.neighbours, self.orders(minimisation.order))
+
+    def minimise(self, minimisation: Minimisation, cost: Cost) -> NoisyTotal:
+        """The perturbed minimiser of a sum over all records: a row of weights per output, one after the other."""
         priced = self.price_minimum(minimisation, cost)
         (entry,) = self._charge([priced])
         values = self._minimum(priced)

@@ -78,11 +78,7 @@ def run(*, quick: bool = False, data: Path | None = None, progress: Progress = l
 def run_sized(runs: int, data: Path | None, progress: Progress = lambda share: None) -> StudyResult:
     """The same with so many splits."""
     splits = list(_splits(data, runs))
-    errors: dict[str, dict[float, list[float]]] = {name: {} for name in (*OURS, PUBLISHED, QUIET)}
-    apart = dict.fromkeys(EPSILONS, 0.0)
-    for number, split in enumerate(splits):
-        _one_split(split, number, errors, apart)
-        progress((number + 1) / (runs + 1))
+    errors, apart = _errors(splits, progress)
     rows = (
         *_figure_rows(errors, runs),
         *(_margin_row(epsilon, apart[epsilon]) for epsilon in EPSILONS),
@@ -93,6 +89,21 @@ def run_sized(runs: int, data: Path | None, progress: Progress = lambda share: N
         study="pathak", title=TITLE, quick=runs < 10, rows=rows, charts=(_figure(errors),), notes=NOTES,
         settings={"runs": runs, "train": 583, "test": 100, "delta": DELTA},
     )  # fmt: skip
+
+
+def figure(runs: int, data: Path | None) -> Chart:
+    """Figure 2 alone."""
+    return _figure(_errors(list(_splits(data, runs)))[0])
+
+
+def _errors(splits: list[Split], progress: Progress = lambda share: None) -> tuple[Any, dict[float, float]]:
+    """Test errors by method and ε, and how far the noise moves the published margins."""
+    errors: dict[str, dict[float, list[float]]] = {name: {} for name in (*OURS, PUBLISHED, QUIET)}
+    apart = dict.fromkeys(EPSILONS, 0.0)
+    for number, split in enumerate(splits):
+        _one_split(split, number, errors, apart)
+        progress((number + 1) / (len(splits) + 1))
+    return errors, apart
 
 
 def _splits(data: Path | None, runs: int) -> Any:
