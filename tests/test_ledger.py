@@ -129,9 +129,22 @@ def test_twin_sums_in_floating_point_refuse_the_third_tenth_of_three_tenths() ->
 def test_there_is_no_way_to_give_a_charge_back() -> None:
     public = {name for name in dir(Ledger) if not name.startswith("_")}
     assert public == {
-        *("open", "read", "charge", "bind", "verify", "entries"),
+        *("open", "read", "charge", "require_room", "bind", "verify", "entries"),
         *("epsilon", "delta", "pure", "rho", "order", "name", "neighbours", "spent", "remaining", "on_disk", "path"),
     }
+
+
+def test_asking_for_room_refuses_what_a_charge_would_refuse_and_books_nothing(opened: Opener) -> None:
+    ledger = opened(epsilon=1)
+    ledger.charge([("first", Cost.pure("0.5"), {})])
+    steps = [("second", Cost.pure("0.3"), {}), ("third", Cost.pure("0.3"), {})]
+    ledger.require_room(steps[:1])
+    ledger.require_room([])
+    with pytest.raises(BudgetError):
+        ledger.require_room(steps)
+    assert ledger.remaining.epsilon == Fraction(1, 2)
+    assert [entry.what for entry in ledger.entries()] == ["first"]
+    ledger.charge(steps[:1])
 
 
 def test_twin_a_ledger_that_refunds_is_caught(opened: Opener) -> None:
