@@ -305,7 +305,8 @@ def test_gradient_and_curvature_agree_with_differences(loss: Loss) -> None:
 
 @pytest.mark.parametrize("loss", [Softmax(2), Softmax(4), Huber(3), Huber(2, 0.1)])
 def test_minimum_agrees_with_another_solver(loss: Loss) -> None:
-    cvxpy = pytest.importorskip("cvxpy")
+    import cvxpy
+
     records = made_up(60, 5, loss.outputs, 2)
     linear = np.random.default_rng(3).normal(size=(loss.outputs, 5))
     linear -= linear.mean(axis=0)
