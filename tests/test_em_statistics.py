@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from scipy.special import logsumexp
 
 from registry import TARGET, batch_of, gradient_domain, reals
 from sordino.domain import Domain, Real
+from sordino.engine.local import accumulate
 from sordino.errors import ParameterError
 from sordino.statistics.components import (
     PARTS,
@@ -24,6 +28,7 @@ from sordino.statistics.elementary import LOWEST, exponential, hyperbolic_tangen
 from sordino.statistics.gradients import Gradients, Model, Points, Soft
 from sordino.statistics.lattice import LatticeCells, halved, middles
 from sordino.statistics.vectors import Ball
+from sordino.table.opening import open_source
 
 WIDE = 16
 COLUMNS = reals(WIDE)
@@ -247,3 +252,18 @@ def test_a_record_too_large_for_floats_counts_nothing() -> None:
     assert np.isfinite(vectors).all()
     assert whole is not None
     assert whole.tolist() == [False, True, False]
+
+
+# ---- the same bits from everywhere -------------------------------------------------------------------------------
+
+
+def test_a_round_has_the_same_bits_from_a_file_in_any_blocks_and_on_any_threads(tmp_path: Path) -> None:
+    domain, names = Domain({name: Real(-1, 1) for name in COLUMNS}), list(COLUMNS)
+    pq.write_table(pa.table(list(ROWS.T), names=names), tmp_path / "rows.parquet", row_group_size=700)
+    asked = (ComponentSizes(components()), ComponentMoves(components(), 0.5), ComponentMoments(components(), 0.5))
+    found = {
+        tuple(accumulate(source, domain, asked, threads=threads, block_rows=block).exact_values())
+        for source in (open_source(ROWS, names), open_source(ROWS[::-1], names), open_source(tmp_path / "rows.parquet"))
+        for threads, block in ((1, None), (2, 1000), (3, 17))
+    }
+    assert len(found) == 1

@@ -22,13 +22,17 @@ import sordino
 from people import CASES, COUNT, DOMAIN, arrow, make_records
 from sordino import Category, Domain, Ledger, Real
 from sordino.cost import Cost
+from sordino.engine.local import accumulate
 from sordino.engine.spark import accumulate_on_spark
 from sordino.errors import PassError, TableError
 from sordino.privacy.price import Question
 from sordino.privacy.session import Session
+from sordino.statistics.components import ComponentMoments, ComponentMoves, Components, ComponentSizes
 from sordino.statistics.count import Count
+from sordino.statistics.gradients import Gradients
+from sordino.statistics.lattice import LatticeCells
 from sordino.statistics.sums import Sum
-from sordino.statistics.vectors import Box
+from sordino.statistics.vectors import Ball, Box
 from sordino.table.clipping import Batch, Integers
 from sordino.table.opening import check_domain, open_source
 from sordino.table.spark import SparkSource
@@ -123,6 +127,27 @@ def test_gaussian_classes_and_rules_learn_the_same_bits_on_spark(spark: Any, nam
     assert found.keys() == expected.keys()
     assert all(value.tobytes() == expected[key].tobytes() for key, value in found.items())
     assert any(value.tobytes() != expected[key].tobytes() for key, value in twin.items())
+
+
+def test_rounds_of_em_have_the_same_bits_on_spark(spark: Any) -> None:
+    """Shares among components, cells and gradients, all in one pass."""
+    generator = np.random.default_rng(4)
+    means = generator.uniform(-4, 4, (3, 4))
+    cells = means[generator.integers(3, size=2500)] + generator.normal(size=(2500, 4))
+    rows = pa.table({f"x{place}": cells[:, place] for place in range(4)})
+    names = tuple(rows.column_names)
+    domain, of = Domain(dict.fromkeys(names, Real(-9, 9))), Ball(names, 1.5)
+    shared = Components(of, tuple(map(tuple, (means / 13.5).tolist())), 50.0, (0.0, 0.0, -0.5))
+    asked = [
+        ComponentSizes(shared),
+        ComponentMoves(shared, 0.5),
+        ComponentMoments(shared, 0.5),
+        LatticeCells(of, ((0.0,), (-0.1, 0.2))),
+        Sum(Gradients(names, "mixture", (1.0, -1.0, 0.5, 0.0), 1.0, 3.0)),
+    ]
+    found = accumulate_on_spark(SparkSource(spark.createDataFrame(rows).repartition(3)), domain, asked)
+    expected, twin = (accumulate(open_source(table), domain, asked).exact_values() for table in (rows, rows[:-1]))
+    assert found.exact_values() == expected != twin
 
 
 def test_perturbed_minimiser_on_spark_is_refused_before_it_is_charged(spark: Any) -> None:

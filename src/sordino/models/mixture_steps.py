@@ -231,7 +231,7 @@ class Steps:
         self.words.append("the start is public: by the released size, one from the table would be noise")
         dimension, quantiles = len(self.columns), _quantiles(self.components)
         variance = _SUPPOSED**2 / dimension  # the ball around the box has the radius sqrt(d)
-        within = variance * (1 - float(np.mean(quantiles**2)))
+        within = variance * max(0.5, 1 - float(np.mean(quantiles**2)))
         space = Space(declared_ranges(dimension), np.eye(dimension), np.full(dimension, variance), 0.0, within)
         means = np.outer(quantiles, np.full(dimension, math.sqrt(variance)))
         rest = 1 - SHARES["size"]
