@@ -4,7 +4,8 @@
 
 Each row is a mean over projections and noises. Accuracies and errors are of models learned on 20,000 synthetic rows and
 tested on real ones: logistic regression, ridge; the cost is that of K-means on real rows with centres learned on 4,000
-synthetic ones, over the best. ``--secure`` draws secure noise instead. Writes ``results/ron_gauss.json``.
+synthetic ones, over the best. ``--secure`` draws secure noise instead. Rows go
+to ``results/ron_gauss.json``, in place of those of the same name.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ import argparse
 import json
 import math
 import os
-import time
 import warnings
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -155,12 +155,12 @@ def main() -> None:
     asked.add_argument("--repeats", type=int, default=5)
     asked.add_argument("--processes", type=int, default=1)
     asked.add_argument("--data", default=None)
-    asked.add_argument("--only", default="", help="a word in the name of a row")
+    asked.add_argument("--only", default="", help="a word in the names of the rows to run")
     asked.add_argument("--secure", action="store_true")
     given = asked.parse_args()
     cases = [case for case in CASES if given.only in case.name]
     jobs = [(case, seed, given.data, given.secure) for case in cases for seed in range(given.repeats)]
-    started, rows = time.perf_counter(), []
+    rows: list[dict[str, Any]] = []
     with ProcessPoolExecutor(given.processes) as pool:
         values = iter(pool.map(job, jobs) if given.processes > 1 else map(job, jobs))
         for case in cases:
@@ -171,15 +171,16 @@ def main() -> None:
             rows.append({"name": case.name, "mean": mean, "values": found, "reach": case.reach, "reached": reached})
             words = f"reach {'<=' if is_error else '>='} {case.reach}{'' if reached else '  NOT REACHED'}"
             print(f"{case.name}: {mean:.4f} ({min(found):.4f} to {max(found):.4f}), {words}", flush=True)
-            if not given.only:
-                write(given, time.perf_counter() - started, rows)
+            write(given, rows)
 
 
-def write(given: argparse.Namespace, seconds: float, rows: list[dict[str, Any]]) -> None:
-    """All rows so far: a run that is stopped leaves what it has."""
-    document = {"repeats": given.repeats, "secure": given.secure, "seconds": round(seconds, 1), "rows": rows}
+def write(given: argparse.Namespace, rows: list[dict[str, Any]]) -> None:
+    """The rows of this run in place of those of the same name: a run that is stopped leaves what it has."""
+    kept = json.loads(RESULTS.read_text(encoding="utf-8"))["rows"] if RESULTS.exists() else []
+    named = {row["name"]: row for row in (*kept, *rows)}
+    ordered = [named[case.name] for case in CASES if case.name in named]
     RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps(document, indent=1, default=str) + "\n", encoding="utf-8")
+    RESULTS.write_text(json.dumps({"rows": ordered}, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
