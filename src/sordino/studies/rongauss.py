@@ -1,4 +1,4 @@
-"""RON-Gauss (Chanyaswad, Liu and Mittal 2019): Tables 3 to 5 and Figures 1 and 3 again, with the data at hand.
+"""RON-Gauss (Chanyaswad, Liu and Mittal 2019): Tables 3 to 5 and Figures 1 to 3 again, with the data at hand.
 
 Every method draws synthetic rows, something is learned on them, and it is tested on real ones. ``published`` is the
 paper's method as printed, which is not private at its ε; *ours* is ``RONGauss``.
@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,11 @@ from sordino.report.chart import Chart, Series
 from sordino.studies.published import rongauss as printed
 from sordino.studies.published import rongauss_others as others
 from sordino.studies.published.rongauss import Floats, Synthetic
-from sordino.studies.rongauss_tasks import Data, Task, accuracy, clustering, error, load
+from sordino.studies.rongauss_tasks import Data, Task, accuracy, clustering, error, load, membership
 from sordino.studies.study import Progress, Row, StudyResult
 from sordino.synthesis.ron_gauss import RONGauss
 
-TITLE = "RON-Gauss (2019): synthetic rows in a small space, Tables 3 to 5, Figures 1 and 3"
+TITLE = "RON-Gauss (2019): synthetic rows in a small space, Tables 3 to 5, Figures 1 to 3"
 
 #: What is spent beside ε where noise is Gaussian.
 _DELTA = 1e-6
@@ -58,10 +59,11 @@ class Size:
     sweep: tuple[int, ...]
     epsilons: tuple[float, ...]
     pictured: int
+    attacked: int
 
 
-FULL = Size(10, 60_000, 4000, 5000, (2, 4, 8, 16, 32, 64), (0.1, 1.0, 10.0), 60_000)
-QUICK = Size(1, 8000, 800, 1500, (4, 16), (0.1, 1.0), 4000)
+FULL = Size(10, 60_000, 4000, 5000, (2, 4, 8, 16, 32, 64), (0.1, 1.0, 10.0), 60_000, 2000)
+QUICK = Size(1, 8000, 800, 1500, (4, 16), (0.1, 1.0), 4000, 200)
 
 NOTES = (
     "GFE: 26,616 of the paper's 27,936 frames; one recording is a random 1,010 of its 2,330 rows, for the rest could "
@@ -73,8 +75,13 @@ NOTES = (
     "real rows a multiple of the best ones. The cost is reported beside it.",
     "Li, Jiang, Blum, Liu and 'published' are as printed, as far as the paper says, and NOT private at the ε in the "
     "row. They are given the better of 4 and 20 directions on the test rows, as in the paper; so is ours.",
-    "Figure 2, membership inference, is not part of this study yet.",
+    "Figure 2: the published attack (shadow models, here forests), and one that compares distances with those of "
+    "people who were not in the table. The accuracy is of the best threshold on the same people, as papers report it, "
+    "and above one half even where there is nothing; members found at 1 % of false alarms tell more.",
 )
+
+#: Whose releases are attacked, how, and the ε beyond those of the tables at which an attack should begin to see.
+_ATTACKED, _ATTACKS, _LARGE = ("real", "published", "ours"), ("shadow", "nearest"), 1000.0
 
 #: A method: from rows, their target, directions, ε and a seed to synthetic rows.
 Method = Callable[[Floats, "Floats | None", int, float, int], Synthetic]
@@ -91,16 +98,17 @@ def run(*, quick: bool = False, data: Path | None = None, progress: Progress = l
 def run_sized(size: Size, data: Data, progress: Progress = lambda share: None) -> StudyResult:
     """The same, as large as ``size`` says."""
     jobs = [partial(job, size, data, seed) for seed in range(size.repeats) for job in _jobs(size, data)]
+    attacks = [partial(job, size, data, seed) for seed in range(size.repeats) for job in _attack_jobs()]
     collected: dict[tuple[str, ...], list[float]] = {}
     with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(_workers()) as workers:
-        done = workers.map(lambda job: list(job()), jobs)
-        for place, found in enumerate(done):
+        done = chain(workers.map(lambda job: list(job()), jobs), (list(job()) for job in attacks))
+        for place, found in enumerate(done):  # attacks one by one: their filters of warnings are for one thread
             for key, value in found:
                 collected.setdefault(key, []).append(value)
-            progress((place + 1) / len(jobs))
+            progress((place + 1) / (len(jobs) + len(attacks)))
     return StudyResult(
         study="rongauss", title=TITLE, quick=size != FULL, rows=tuple(_rows(collected)),
-        charts=(*_sweeps(size, data, collected), _pictures(size, data)), notes=NOTES,
+        charts=(*_sweeps(size, data, collected), _attacks(size, collected), _pictures(size, data)), notes=NOTES,
         settings={"repeats": size.repeats, "rows": size.rows, "learned": size.learned, "seed": _SEED, "delta": _DELTA},
     )  # fmt: skip
 
@@ -119,6 +127,10 @@ def _jobs(size: Size, data: Data) -> Iterator[Callable[[Size, Data, int], Iterat
         yield from (
             partial(_swept, name, number, components) for name in ("published", "ours") for components in size.sweep
         )
+
+
+def _attack_jobs() -> Iterator[Callable[[Size, Data, int], Iterator[Found]]]:
+    return (partial(_attacked, name, method) for name in _ATTACKED for method in _ATTACKS)
 
 
 # --- methods
@@ -233,6 +245,20 @@ def _swept(name: str, number: int, components: int, size: Size, data: Data, seed
         yield ("Figure 1", task.name, f"{epsilon:g}", str(components), name), error(synthetic, task, size.learned)
 
 
+def _attacked(name: str, method: str, size: Size, data: Data, seed: int) -> Iterator[Found]:
+    """Figure 2, on REALDISP where it is there, else on GFE frames."""
+    task = data.classes[-1] if data.classes[-1].published else data.classes[0]
+    order = np.random.default_rng([_SEED, seed]).permutation(len(task.rows))[: 4 * size.attacked]
+    rows, target = task.rows[order], task.target[order]
+    for epsilon in (*size.epsilons, _LARGE):
+        many = size.attacked
+        synthetic = METHODS[name](rows[:many], target[:many], _DIRECTIONS[-1], epsilon, seed)
+        for what, value in membership(synthetic, rows, target, many, method).items():
+            yield ("Figure 2", task.name, f"{epsilon:g}", f"{method}, {what}", name), 100 * value
+        if name == "real":
+            return
+
+
 # --- rows and charts
 
 
@@ -240,15 +266,15 @@ def _rows(collected: dict[tuple[str, ...], list[float]]) -> Iterator[Row]:
     for (where, task, epsilon, what, name), values in collected.items():
         printed_here = what == "silhouette" or task in ("REALDISP", "Twitter")
         theirs = PRINTED.get(where, {}).get(name) if printed_here and epsilon == "1" else None
-        of_figure = where == "Figure 1"
+        words = {"Figure 1": f"{what} directions, ", "Figure 2": f"{what}, "}.get(where, "")
         yield Row(
             where=where,
-            what=f"{task}, ε = {epsilon}, {f'{what} directions, ' if of_figure else ''}{name}",
+            what=f"{task}, ε = {epsilon}, {words}{name}",
             published=None if theirs is None else theirs / (100 if where == "Table 5" else 1),
             ours=float(np.mean(values)), low=float(np.min(values)), high=float(np.max(values)), repeats=len(values),
             reach=_COST if what == "cost" and name.startswith("ours") else None,
-            unit="%" if what == "accuracy" else "",
-            note=_NOTES.get(what, "root mean square error"),
+            unit="%" if where in ("Table 4", "Figure 2") else "",
+            note=_NOTES.get(what, "") if where != "Figure 1" else "root mean square error",
         )  # fmt: skip
 
 
@@ -284,6 +310,24 @@ def _means(
         float(np.mean(collected["Figure 1", task.name, f"{epsilon:g}", str(components), name]))
         for components in size.sweep
     ]
+
+
+def _attacks(size: Size, collected: dict[tuple[str, ...], list[float]]) -> Chart:
+    """Figure 2: the accuracy of the attacks against ε."""
+    epsilons = [*size.epsilons, _LARGE]
+    found = {key[2:]: float(np.mean(values)) for key, values in collected.items() if key[0] == "Figure 2"}
+    lines = [
+        Series(
+            label=f"{name}, {method}", x=epsilons,
+            y=[found[f"{each:g}", f"{method}, accuracy", name] for each in epsilons],
+        )
+        for name in _ATTACKED[1:] for method in _ATTACKS
+    ]  # fmt: skip
+    half = Series(label="chance", x=[epsilons[0], epsilons[-1]], y=[50, 50], style="reference")
+    return Chart(
+        name="membership", title="Figure 2: who was in the table?", x_label="ε", y_label="accuracy of the attack, %",
+        x_scale="log", series=(*lines, half),
+    )  # fmt: skip
 
 
 def _pictures(size: Size, data: Data) -> Chart:

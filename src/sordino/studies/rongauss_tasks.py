@@ -8,18 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from sklearn.cluster import KMeans
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics import silhouette_score
 from sklearn.svm import SVC
 
+from sordino.attack.membership import MembershipAttack
 from sordino.datasets import blog_feedback, gfe, mnist, realdisp, twitter
 from sordino.errors import SordinoError
-from sordino.studies.published.rongauss import Floats, Synthetic
+from sordino.studies.published.rongauss import Floats, Placement, Synthetic
 
 #: Groups that K-means looks for: what the paper found best for GFE.
 GROUPS = 4
@@ -142,6 +145,30 @@ def error(synthetic: Synthetic, task: Task, most: int) -> float:
     learned = KernelRidge(kernel="rbf", alpha=1.0).fit(rows / scale, target - target.mean())
     predicted = learned.predict(synthetic.place(task.test_rows) / scale) + target.mean()
     return float(np.sqrt(np.mean((predicted - task.test_target) ** 2)))
+
+
+def membership(synthetic: Synthetic, rows: Floats, target: Floats, count: int, method: Any) -> Mapping[str, float]:
+    """How well a release gives away who was in its table: accuracy, and members found at 1 % of false alarms.
+
+    The first ``count`` rows were in the table; as many after them were not, and twice as many more everyone knows.
+    """
+    table = partial(_released, synthetic.place)
+    release = pa.table(_columns(synthetic.rows, synthetic.target))
+    asked, known = slice(0, 2 * count), slice(2 * count, 4 * count)
+    attack = MembershipAttack(method, target="target")
+    attack.fit(release, table(rows[asked], target[asked]), table(rows[known], target[known]))
+    found = attack.judge(np.arange(2 * count) < count)
+    at_one = [each.found[0] for each in found.rates if each.asked == 0.01]
+    return {"accuracy": found.accuracy} | ({"members found at 1 %": at_one[0]} if at_one else {})
+
+
+def _released(place: Placement, rows: Floats, target: Floats) -> pa.Table:
+    return pa.table(_columns(place(rows), target))
+
+
+def _columns(rows: Floats, target: Floats | None) -> dict[str, Any]:
+    labels = np.zeros(len(rows)) if target is None else target
+    return {f"d{number}": column for number, column in enumerate(rows.T)} | {"target": labels.astype(int).astype(str)}
 
 
 def _spread(rows: Floats) -> Floats:
