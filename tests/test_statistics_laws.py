@@ -26,6 +26,7 @@ from sordino.statistics.by_class import ByClass
 from sordino.statistics.count import Count
 from sordino.statistics.direct import DirectCovariance, DirectMedian
 from sordino.statistics.histograms import BinAxis, CategoryAxis, Histograms
+from sordino.statistics.margin_gradients import MarginGradients
 from sordino.statistics.misfits import Misfits
 from sordino.statistics.moments import SecondMoment
 from sordino.statistics.ranks import RankScores
@@ -319,7 +320,7 @@ def test_one_missing_cell_takes_out_what_is_read_together(name: str) -> None:
         rows[1, place] = np.nan
         gone = statistic.record_maps(batch_of(domain, rows))[1]
         if column not in statistic.columns:
-            assert gone.any() or isinstance(statistic, DirectCovariance)
+            assert gone.any() or isinstance(statistic, DirectCovariance | MarginGradients)  # none far on its own side
         elif "scores" in name and column != "class":
             coordinates = _entries_of(name, statistic.columns.index(column))
             assert not gone[coordinates].any()

@@ -70,7 +70,7 @@ class MarginGradients(Statistic):
     def record_maps(self, batch: Batch) -> Integers:
         """Slopes times features."""
         slopes, features = self._parts(batch)
-        products: Integers = (slopes[:, :, None] * features[:, None, :]).reshape(len(batch), -1).astype(np.int64)
+        products: Integers = (slopes[:, :, None] * features[:, None, :]).reshape(len(batch), self.size).astype(np.int64)
         return products
 
     def block_total(self, batch: Batch) -> Integers:
