@@ -128,7 +128,7 @@ GATE = (
     _bug(
         "the number of rows in the receipt", "R", "privacy.session",
         "self._require_declared_rows(accumulation)\n",
-        "self._require_declared_rows(accumulation)\n            self._source.rows = accumulation.exact_rows\n",
+        "self._require_declared_rows(accumulation)\n        self._source.rows = accumulation.exact_rows\n",
         'rows = () if self.domain.rows is None else (f"{self.domain.rows} rows",)',
         'rows = (f"{self._source.rows} rows",)',
     ),
