@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -15,7 +16,7 @@ import sordino as so
 from sordino.quality import distances
 from sordino.report.chart import Chart, Series
 from sordino.report.figures import chart_svg
-from sordino.studies import pathak
+from sordino.studies import pathak, wu
 from sordino.studies.mothali_classifier import FITS, load
 from sordino.studies.noisy_folds import CodedTable, Fit, draws, folds, noisy_accuracies
 from sordino.studies.published.rongauss import printed_with_classes
@@ -169,7 +170,46 @@ def large_margin_mixture() -> Chart:
     return pathak.figure(10, None)
 
 
+def gaussian_mixture() -> Chart:
+    """How well components are found, against ε: measured by benchmarks/mixture.py, and read from its results."""
+    results = HERE.parents[1] / "benchmarks" / "results" / "mixture.json"
+    rows = [row for row in json.loads(results.read_text(encoding="utf-8"))["rows"] if row["job"] == "clusters"]
+    shown = {name: [row for row in rows if row["data"] == name] for name in dict.fromkeys(row["data"] for row in rows)}
+    series = []
+    for name, found in shown.items():
+        usual = [row for row in found if row["covariance_type"] == found[0]["covariance_type"]]
+        heights = np.array([row["ari"] for row in usual])
+        errors = np.array([2 * row["error"] for row in usual])
+        epsilons = [row["epsilon"] for row in usual]
+        low, high = (heights - errors).tolist(), (heights + errors).tolist()
+        series.append(Series(label=name, x=epsilons, y=heights.tolist(), low=low, high=high))
+    return Chart(
+        name="gaussian_mixture",
+        title="GaussianMixture on held-out rows, δ = 1e-5",
+        x_label="ε",
+        y_label="adjusted Rand index",
+        x_scale="log",
+        series=tuple(series),
+    )
+
+
+def gradient_em() -> Chart:
+    """The error of a mixture's parameter against the round, every variant: medians of five made-up tables."""
+    found = wu.measured(wu.Cell("Figure 2a", 2000, 10, 0.5), wu.VARIANTS, 5)
+    medians = {name: np.median(paths, axis=0).tolist() for name, paths in found.items()}
+    return Chart(
+        name="gradient_em",
+        title="Error of θ, |θ| = 3, for n = 2000, d = 10, ε = 0.5, δ = 1e-5",
+        x_label="round",
+        y_label="distance to θ",
+        y_scale="log",
+        series=tuple(Series(label=name, x=list(range(len(path))), y=path) for name, path in medians.items()),
+    )
+
+
 PICTURES: tuple[Callable[[], Chart], ...] = (
+    gaussian_mixture,
+    gradient_em,
     epsilon,
     gaussian_bayes,
     large_margin_mixture,
