@@ -250,13 +250,11 @@ def _attacked(name: str, method: str, size: Size, data: Data, seed: int) -> Iter
     task = data.classes[-1] if data.classes[-1].published else data.classes[0]
     order = np.random.default_rng([_SEED, seed]).permutation(len(task.rows))[: 4 * size.attacked]
     rows, target = task.rows[order], task.target[order]
-    for epsilon in (*size.epsilons, _LARGE):
-        many = size.attacked
+    many = size.attacked
+    for epsilon in (math.inf,) if name == "real" else (*size.epsilons, _LARGE):
         synthetic = METHODS[name](rows[:many], target[:many], _DIRECTIONS[-1], epsilon, seed)
         for what, value in membership(synthetic, rows, target, many, method).items():
             yield ("Figure 2", task.name, f"{epsilon:g}", f"{method}, {what}", name), 100 * value
-        if name == "real":
-            return
 
 
 # --- rows and charts
