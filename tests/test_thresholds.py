@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -428,6 +429,21 @@ def outputs_of_a_minimiser() -> None:
     assert large >= 0.01
 
 
+def noise_for_a_ledger() -> None:
+    """A ledger's order may cost up to three times the noise, and no more."""
+    loss, cost, own, ridge = Softmax(5), Cost.concentrated("0.5"), Fraction(30), 6.0
+    asked = perturbed_minimiser.Minimisation(Ball(X), ClassLabels(CLASSES), loss, ridge)
+    term, seen = partial(perturbed_minimiser.linear_term, loss, len(X), ridge, perturbed_minimiser._main(cost)), set()
+    for order in ("1.001", "1.01", "1.1", "2", "30"):
+        orders = (Fraction(order), own)
+        dear = term("add-remove", orders).scale > 3 * term("add-remove", (own,)).scale
+        assert (
+            refuses(partial(perturbed_minimiser.price_minimum, asked, cost, "add-remove", orders), NoiseError) == dear
+        )
+        seen.add(dear)
+    assert seen == {False, True}
+
+
 def scales_of_a_minimiser() -> None:
     """The Gaussian scale is just enough: a little less is not; and where none is enough that is said."""
     loss, order = Huber(2), 20.0
@@ -568,6 +584,7 @@ THRESHOLDS: dict[tuple[str, str], Callable[[], None]] = {
     ("privacy.perturbed_minimiser", "loss.outputs < _FEWEST_BLOCKS"): outputs_of_a_minimiser,
     ("privacy.perturbed_minimiser", "loss.outputs >= _FEWEST_BLOCKS"): outputs_of_a_minimiser,
     ("privacy.perturbed_minimiser", "max(_SMALLEST_RIDGE, smallest * (1 if free else 2))"): outputs_of_a_minimiser,
+    ("privacy.perturbed_minimiser", "linear.scale > MOST_FOR_A_LEDGER * own"): noise_for_a_ledger,
     ("privacy.rehearsal", "weights.size > _MOST_WEIGHTS"): weights_of_a_density,
     ("statistics.directions", "2 ** (-10) <= self.reach <= 2 ** 10"): reaches_of_directions,
     ("statistics.directions", "max(float(place[-1]), 1e-09)"): reaches_of_directions,
