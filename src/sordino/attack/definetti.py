@@ -31,7 +31,7 @@ _MOST_NUMBERS = 2**21
 _TRIED = 4
 
 #: Imaginary tuples per value that are tried, and the rounds of a trial; fewer groups than that are not halved.
-_SMOOTHINGS, _LOOK, _FEWEST_GROUPS = (1.0, 10.0, 100.0, 1000.0, 10_000.0), 30, 20
+_SMOOTHINGS, _LOOK, _FEWEST_GROUPS = (1.0, 10.0, 100.0, 1000.0, 10_000.0), 10, 20
 
 #: In rounds of EM.
 _LONGEST_JUMP = 64.0
