@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,10 @@ import sordino as so
 from estimators import ESTIMATORS, EXCUSED, EXCUSED_ALONE
 from sordino.errors import BudgetError, DomainError, ModelError, ParameterError
 from sordino.models import saved
+from sordino.privacy.price import Question
+from sordino.statistics.by_class import ByClass
+from sordino.statistics.count import Count
+from sordino.statistics.histograms import CategoryAxis
 
 GENERATOR = np.random.default_rng(5)
 ROWS = np.vstack([GENERATOR.normal(-2, 1, (40, 3)), GENERATOR.normal(2, 1, (40, 3))])
@@ -228,6 +233,82 @@ def test_a_table_with_other_facts_beside_it_is_refused(name: str) -> None:
         ESTIMATORS[name]().fit(table(), "diagnosis")
     with pytest.raises(ParameterError, match="name the target"):
         ESTIMATORS[name]().fit(table())
+
+
+def exact_classes(rows: Any, labels: Any, classes: Any) -> list[int]:
+    """How many whole records of each class an estimator hands to the gate."""
+    estimator = so.ThresholdRule(epsilon=math.inf, bounds=(-10, 10), classes=classes, random_state=0)
+    opening = estimator._open(rows, labels)
+    counted = ByClass(Count(opening.features), CategoryAxis.of(opening.domain, str(opening.target)))
+    (total,) = opening.session.answer([Question(counted, opening.cost)])
+    return list(total.values)
+
+
+@pytest.mark.parametrize(
+    ("rows", "labels", "classes", "odd_row", "odd_label"),
+    [
+        (ROWS.tolist(), [True, False] * 40, [0, 1], [0.0] * 3, None),
+        (ROWS.tolist(), [True, False] * 40, [0, 1], [0.0] * 3, "other"),
+        (ROWS.tolist(), [0, 1] * 40, ["0", "1"], [0.0] * 3, "other"),
+        (ROWS.tolist(), [0, 1] * 40, [0, 1], [0.0] * 3, 1j),
+        (ROWS.tolist(), [0, 1] * 40, [0, 1], [0.0] * 3, [0, 1]),
+        (ROWS.tolist(), CLASSES * 40, CLASSES, [0.0] * 3, "\ud800"),
+        ((ROWS > 0).tolist(), [0, 1] * 40, [0, 1], [None] * 3, 0),
+        (ROWS.tolist(), [0, 1] * 40, [0, 1], [0.0, 1j, [2]], 0),
+    ],
+)
+def test_one_odd_record_in_a_list_changes_no_other(
+    rows: Any, labels: Any, classes: Any, odd_row: Any, odd_label: Any
+) -> None:
+    without = exact_classes(rows, labels, classes)
+    with_it = exact_classes([*rows, odd_row], [*labels, odd_label], classes)
+    assert sum(without) == len(labels)
+    assert sum(abs(one - other) for one, other in zip(without, with_it, strict=True)) <= 1
+
+
+def test_truth_values_are_read_alike_with_a_missing_one_among_them() -> None:
+    labels = pd.Series([True, False] * 40, dtype="boolean")
+    missing = pd.Series([True, False] * 39 + [True, None], dtype="boolean")  # numpy makes objects of these
+    assert exact_classes(ROWS, labels, [0, 1]) == [40, 40]
+    assert exact_classes(ROWS, missing, [0, 1]) == [39, 40]
+
+
+def test_a_text_that_has_no_encoding_is_a_missing_label() -> None:
+    assert exact_classes(ROWS, np.array([*CLASSES * 39, "left", "\ud800"]), CLASSES) == [40, 39]
+
+
+def test_a_masked_cell_of_an_array_is_missing() -> None:
+    masked = np.ma.MaskedArray(ROWS, mask=np.arange(240).reshape(80, 3) == 0)
+    assert exact_classes(masked, LABELS, CLASSES) == [39, 40]
+
+
+@every_estimator
+@pytest.mark.parametrize(
+    ("rows", "labels"),
+    [
+        (ROWS, np.arange(80) + 1j),
+        (ROWS, np.column_stack([LABELS, LABELS])),
+        (ROWS, LABELS[:77]),
+        (ROWS + 1j, LABELS),
+        (ROWS[:77, 0], LABELS),
+        ([*ROWS.tolist(), [1.0]], LABELS),
+        ([np.zeros((3, 7)), np.zeros((3, 8))], LABELS),
+    ],
+)
+def test_a_refusal_of_arrays_tells_neither_cells_nor_how_many_rows(name: str, rows: Any, labels: Any) -> None:
+    if rows is ROWS and not ESTIMATORS[name]().needs_target:
+        return
+    with pytest.raises(ParameterError) as caught:
+        declared(name).fit(rows, labels)
+    assert not {"77", "80", "81", "left", "7", "8"} & set(re.findall(r"\w+", str(caught.value)))
+    assert "j" not in str(caught.value).replace("object", "")
+
+
+def test_observed_classes_are_refused_by_a_ledger_on_disk(tmp_path: Path) -> None:
+    ledger = so.Ledger.open(tmp_path / "ledger.db", epsilon=10)
+    with pytest.raises(BudgetError, match="observed"):
+        fitted("ThresholdRule", classes="observed", ledger=ledger)
+    assert ledger.entries() == []
 
 
 def test_an_unfitted_model_is_not_saved_and_a_damaged_file_is_refused(tmp_path: Path) -> None:

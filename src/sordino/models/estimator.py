@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sordino.cost import Amount, Cost
 from sordino.domain import Category, Column, Domain, Neighbours, Real
-from sordino.errors import DomainError, ParameterError
+from sordino.errors import BudgetError, DomainError, ParameterError
 from sordino.models.saved import write_model
 from sordino.privacy.session import Session
 from sordino.queries.private_table import PrivateTable
@@ -160,6 +160,11 @@ class PrivateEstimator(BaseEstimator):
         names = self._names_of(values)
         if labels is not None and self._observes():
             check_classification_targets(labels)  # its words are about values, which are not protected here
+            if getattr(self.ledger, "on_disk", False):
+                raise BudgetError(
+                    f"{type(self).__name__}: classes='observed' is not private, and a ledger on disk is for private "
+                    "releases. Write classes=['first', 'second'], or leave the ledger out."
+                )
         domain, target = self._declared(names, labels)
         session = Session.open(
             (values, None if target is None else labels),
@@ -188,7 +193,12 @@ class PrivateEstimator(BaseEstimator):
             return values, None
         if y is None:
             raise ParameterError(f"{who}: requires y to be passed, but the target y is None.")
-        labels = column_or_1d(np.asarray(y), warn=True)
+        labels = np.asarray(y) if self._observes() else _as_stored(who, y)
+        if labels.dtype.kind == "c":
+            raise ParameterError(f"{who}: Complex data not supported. Give labels that are numbers or text.")
+        if labels.ndim != 1 and not (labels.ndim == 2 and labels.shape[1] == 1):
+            raise ParameterError(f"{who}: y should be a 1d array. Got {labels.ndim} dimensions. Give a label per row.")
+        labels = column_or_1d(labels, warn=True)  # whatever it refuses, quoting cells or rows, was refused above
         if len(labels) != len(values):
             raise ParameterError(f"{who}: X and y must have the same number of rows.")
         return values, labels
@@ -199,7 +209,7 @@ class PrivateEstimator(BaseEstimator):
         if hasattr(X, "toarray"):
             raise ParameterError(f"{who}: sparse data is not supported. Give a dense array or a private table.")
         chosen = X if reset else _only_features(self, X)
-        values = np.asarray(chosen)
+        values = _as_stored(who, chosen)
         if values.dtype.kind == "c":
             raise ParameterError(f"{who}: Complex data not supported. Give real numbers.")
         if values.ndim != 2:
@@ -280,6 +290,23 @@ class PrivateEstimator(BaseEstimator):
             )
         listed = np.unique(labels).tolist() if self._observes() and labels is not None else _listed(who, classes)
         return Category([_whole(value) for value in listed])
+
+
+def _as_stored(who: str, cells: Any) -> np.ndarray[Any, Any]:
+    """An array of the type that the cells are stored in. Those of a list have none, and are objects.
+
+    numpy would find a type for a list from all of its cells: one record could change how every other is read.
+    """
+    failed = ""
+    try:
+        if isinstance(cells, np.ma.MaskedArray):
+            objects = np.array(cells.data, dtype=object)
+            objects[np.ma.getmaskarray(cells)] = None  # a masked cell is a missing one
+            return objects
+        return np.asarray(cells) if hasattr(cells, "__array__") else np.asarray(cells, dtype=object)
+    except Exception as error:  # its words may tell of shapes or quote a cell
+        failed = type(error).__name__
+    raise ParameterError(f"{who}: the rows cannot be read as an array ({failed}). Give a numpy array or a frame.")
 
 
 def _only_features(estimator: PrivateEstimator, X: Any) -> Any:

@@ -196,13 +196,16 @@ def _refuse_labels(labels: np.ndarray[Any, Any], rows: int, columns: Sequence[st
 
 def _as_label_column(labels: np.ndarray[Any, Any]) -> tuple[pa.Array, Kind]:
     """Labels with their kind; of objects a type would be guessed from the rows, so each is read as text."""
-    if labels.dtype.kind == "O":
-        return pa.array(list(map(_as_text, labels)), pa.string()), "untyped"
+    if labels.dtype.kind in "OU":  # text too: one that has no encoding must be missing, and not refused
+        return pa.array(list(map(_as_text, labels)), pa.string()), "untyped" if labels.dtype.kind == "O" else "text"
     column = pa.array(labels)
     return column, kind_of(column.type)
 
 
 def _as_text(cell: Any) -> str | None:
+    """A truth value as the number that it is in an array of truth values: one missing cell makes objects of them."""
+    if isinstance(cell, bool | np.bool_):
+        return "1" if cell else "0"
     return None if cell is None else _cell_as_text(cell)
 
 
