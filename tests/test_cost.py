@@ -20,7 +20,17 @@ from hypothesis import strategies as st
 from opendp.mod import enable_features
 from scipy import optimize, stats
 
-from sordino.cost import Cost, delta_of, epsilon_of, exact, positive, probability, rho_within, up_to_float
+from sordino.cost import (
+    Cost,
+    delta_of,
+    epsilon_of,
+    exact,
+    order_of,
+    positive,
+    probability,
+    rho_within,
+    up_to_float,
+)
 from sordino.errors import ParameterError
 from sordino.privacy.price import Question, price
 from sordino.statistics.count import Count
@@ -111,6 +121,24 @@ def test_costs_add_and_split_exactly() -> None:
     for part in (Fraction(0), Fraction(-1), Fraction(3, 2)):
         with pytest.raises(ParameterError):
             pure.share(part)
+
+
+def test_a_rho_of_one_order_is_worth_nothing_at_another() -> None:
+    claim = Cost.of(1, 1e-6)
+    own = order_of(float(claim.rho), 1.0)
+    assert own is not None
+    assert Cost(rho=claim.rho, order=own).within(claim)
+    assert not Cost(rho=claim.rho, order=Fraction(2)).within(claim)  # delta at order 2: a tenth
+    assert not Cost(rho=claim.rho, order=own).within(Cost.concentrated(claim.rho))
+    part, rest = Cost.pure("0.4"), Cost.of("0.6", 1e-6)
+    moved = order_of(float(rest.rho), 0.6)
+    assert (part + rest).within(claim)
+    assert (part + Cost(rho=rest.rho, order=moved)).within(claim)
+    assert not (part + Cost(rho=rest.rho, order=own)).within(claim)
+    assert Cost(rho=claim.rho, order=own).share(Fraction(1, 2)).order == own
+    assert (Cost(rho=claim.rho, order=own) + Cost.concentrated(1)).order == own
+    with pytest.raises(ParameterError, match="one order"):
+        Cost(rho=claim.rho, order=own) + Cost(rho=claim.rho, order=Fraction(2))
 
 
 def test_a_cost_prints_and_becomes_json() -> None:

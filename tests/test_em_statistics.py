@@ -267,3 +267,16 @@ def test_a_round_has_the_same_bits_from_a_file_in_any_blocks_and_on_any_threads(
         for threads, block in ((1, None), (2, 1000), (3, 17))
     }
     assert len(found) == 1
+
+
+@pytest.mark.parametrize("radius", [1e-320, 1e-60, 1e-12])
+def test_a_gradient_that_floats_lose_stays_in_the_ball(radius: float) -> None:
+    """A norm that cancels to zero, or a quotient beyond floats: such a record counts no more, nor for ever."""
+    domain = Domain({"a": Real(-8, 8), "b": Real(-8, 8)})
+    of = Gradients(("a", "b"), "mixture", (3.0, 1 - 10 * 2.0**-30), 0.1, radius)
+    rows = batch_of(domain, np.array([[3.0, 1.0], [1.0, 2.0], [0.0, 0.0]]))
+    with np.errstate(all="ignore"):
+        gradients, norms, _ = of.unrounded(rows)
+        vectors, _ = of.vectors(rows)
+    assert norms[0] == 0 < np.abs(gradients[0]).max()
+    assert (np.square(vectors).sum(axis=1) <= float(of.steps) ** 2).all()

@@ -27,6 +27,7 @@ from sordino.engine.feature_blocks import FeatureBlocks
 from sordino.errors import BudgetError, ParameterError, PassError
 from sordino.privacy import minimiser as solver
 from sordino.privacy import perturbed_minimiser as mechanism
+from sordino.privacy import session as session_module
 from sordino.privacy.margin_losses import Huber, Loss, Softmax
 from sordino.privacy.minimiser import Objective, log_determinant, minimise
 from sordino.privacy.noise import SecureNoise, SeededNoise
@@ -387,6 +388,16 @@ def test_charge_comes_first_and_stands_when_the_solver_fails(monkeypatch: pytest
     with pytest.raises(PassError, match="charge stands"):
         session.minimise(asked(Cost.pure(0.4)), Cost.pure(0.4))
     assert float(ledger.spent.epsilon) == pytest.approx(0.4)
+
+
+def test_what_a_solver_adds_where_no_noise_is_does_not_leave(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The noise sums to zero over the outputs; so must what it is added to, whatever the rounding of the solver."""
+    for cost in (Cost.pure(1), Cost.of(1, 1e-6)):
+        found = Session.open(table(), DOMAIN, random_state=0).minimise(asked(cost), cost)
+        with monkeypatch.context() as patched:
+            patched.setattr(session_module, "minimise", lambda *given: minimise(*given) + 2.0**-26)
+            drifted = Session.open(table(), DOMAIN, random_state=0).minimise(asked(cost), cost)
+        assert np.abs(np.array(drifted.values) - np.array(found.values)).max() <= 1
 
 
 def test_a_refusal_changes_nothing_and_a_small_ridge_is_told_the_smallest() -> None:

@@ -83,23 +83,35 @@ class Cost:
         """A part of this cost; parts that add up to one cost the whole."""
         if not 0 < part <= 1:
             raise ParameterError(f"Cost: a share lies between 0 and 1. Got {part}.")
-        return Cost(epsilon=self.epsilon * part, rho=self.rho * part, infinite=self.infinite)
+        return Cost(epsilon=self.epsilon * part, rho=self.rho * part, infinite=self.infinite, order=self.order)
 
     def within(self, limit: Cost) -> bool:
         """Whether this costs no more than ``limit``: lane by lane, or as (ε, δ) where the limit was stated so.
 
+        A ρ of one order is converted at that order, and no better one.
+
         >>> (Cost.pure("0.4") + Cost.of("0.6", 1e-6)).within(Cost.of(1, 1e-6))
         True
         """
-        if limit.infinite or (self.epsilon <= limit.epsilon and self.rho <= limit.rho):
-            return limit.infinite or not self.infinite
-        if limit.stated is None or self.infinite:
+        if limit.infinite or self.infinite:
+            return limit.infinite
+        one_order = self.rho > 0 and self.order not in (None, limit.order)
+        if self.epsilon <= limit.epsilon and self.rho <= limit.rho and not one_order:
+            return True
+        if limit.stated is None:
             return False
-        left = limit.stated[0] - self.epsilon
-        return left >= 0 and (self.rho == 0 or (left > 0 and self.rho <= rho_within(left, limit.stated[1])))
+        left, delta = limit.stated[0] - self.epsilon, limit.stated[1]
+        if self.rho == 0 or left <= 0:
+            return self.rho == 0 and left >= 0
+        if self.order is None:
+            return self.rho <= rho_within(left, delta)
+        return _log_delta_at(float(self.order), float(self.rho), float(left)) <= math.log(delta)
 
     def __add__(self, other: Cost) -> Cost:
-        order = self.order or other.order  # one session, one order
+        orders = {each for each in (self.order, other.order) if each is not None}
+        if len(orders) > 1:
+            raise ParameterError("Cost: a rho of one order does not add to that of another. Price both at one order.")
+        order = next(iter(orders), None)
         return Cost(self.epsilon + other.epsilon, self.rho + other.rho, self.infinite or other.infinite, order=order)
 
     def __str__(self) -> str:
@@ -234,7 +246,10 @@ def _log_delta(rho: float, epsilon: float) -> float:
     """min over orders a > 1 of (a-1)(a rho - epsilon) - log(a-1) + a log(1-1/a)."""
     if rho <= 0:
         return -math.inf
-    order = _best_order(rho, epsilon)
+    return _log_delta_at(_best_order(rho, epsilon), rho, epsilon)
+
+
+def _log_delta_at(order: float, rho: float, epsilon: float) -> float:
     return (order - 1) * (order * rho - epsilon) - math.log(order - 1) + order * math.log1p(-1 / order)
 
 

@@ -136,6 +136,10 @@ class Perturbation:
         length = float(noise.exponentials(self.dimension).sum())
         return drawn * (self.scale * length / float(np.linalg.norm(drawn)))
 
+    def within(self, matrix: Floats) -> Floats:
+        """The part of a matrix that this noise reaches: the minimiser lies there, but a solver's rounding may not."""
+        return matrix - matrix.mean(axis=0) if self.kind in ("sphere", "normal") else matrix
+
     def log_density(self, matrix: Floats) -> float:
         """Up to a constant, for audits."""
         if self.kind == "blocks":

@@ -180,7 +180,8 @@ class Session:
 
     def _released(self, priced: MinimumPrice, blocks: FeatureBlocks) -> tuple[int, ...]:
         linear = priced.linear.draw(self._noise)
-        return rounded_release(self._solved(priced, blocks, linear) + priced.finish.draw(self._noise))
+        found = priced.finish.within(self._solved(priced, blocks, linear))
+        return rounded_release(found + priced.finish.draw(self._noise))
 
     def _solved(self, priced: MinimumPrice, blocks: FeatureBlocks, linear: Floats) -> Floats:
         asked = priced.minimisation

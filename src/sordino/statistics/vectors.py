@@ -162,9 +162,13 @@ class Ball:
 
 
 def inside(vectors: Floats, steps: int) -> Floats:
-    """Pull vectors whose integer norm exceeds the bound one step towards zero until none does."""
-    while (beyond := squared_norms(vectors) > float(steps) ** 2).any():
-        vectors[beyond] -= np.sign(vectors[beyond])
+    """Pull vectors whose integer norm exceeds the bound one step towards zero until none does.
+
+    What floats lost altogether (no number, or twice as far out as the bound) becomes zero.
+    """
+    while not (kept := (squares := squared_norms(vectors)) <= float(steps) ** 2).all():
+        vectors[~(squares <= 4 * float(steps) ** 2)] = 0.0
+        vectors[~kept] -= np.sign(vectors[~kept])
     return vectors
 
 
