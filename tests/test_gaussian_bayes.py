@@ -207,6 +207,28 @@ def test_a_fit_that_a_ledger_cannot_pay_whole_is_refused_before_its_first_step(m
     assert (len(ledger.entries()), ledger.spent) == (entries, spent)
 
 
+@pytest.mark.parametrize("make", [so.GaussianBayes, so.PrivateClassifier])
+def test_a_fit_in_both_lanes_is_refused_before_its_first_step_where_one_has_no_room(make: Any) -> None:
+    rows, labels = clouds(400)
+    spent = so.Ledger(epsilon=2, delta=1e-6, pure=1)
+    spent.charge([("all of the rho lane", Cost.concentrated(spent.remaining.rho), {})])
+    for ledger in (spent, so.Ledger(epsilon=2)):
+        entries = len(ledger.entries())
+        with pytest.raises(BudgetError):
+            make(1, 1e-6, bounds=(-20, 20), classes=LABELS, ledger=ledger).fit(rows, labels)
+        assert len(ledger.entries()) == entries
+
+
+def test_more_columns_than_can_be_fitted_are_refused_before_anything_is_paid() -> None:
+    many = np.zeros((10, 2049))
+    classes = list(range(60))
+    for make, rows in ((so.GaussianBayes, many), (so.PrivateClassifier, many), (so.PrivateClassifier, many[:, :40])):
+        ledger = so.Ledger(epsilon=1)
+        with pytest.raises(ParameterError):
+            make(1, bounds=(-1, 1), classes=classes, ledger=ledger).fit(rows, np.zeros(10, int))
+        assert ledger.entries() == []
+
+
 # ---- odd input --------------------------------------------------------------------------------------------------
 
 

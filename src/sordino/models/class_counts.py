@@ -44,7 +44,9 @@ class Accounts:
             return cls(cost.share(COUNTS), rest, rest)
         epsilon, delta = cost.stated
         left = epsilon * (1 - COUNTS)
-        return cls(Cost.pure(epsilon * COUNTS), Cost.of(left, delta), Cost.pure(left))
+        rest = Cost.of(left, delta)
+        opening.session.require_room([rest])  # of pure room there is enough
+        return cls(Cost.pure(epsilon * COUNTS), rest, Cost.pure(left))
 
 
 def bought_counts(opening: Opening, classes: CategoryAxis, cost: Cost) -> Floats:

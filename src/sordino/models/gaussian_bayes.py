@@ -94,6 +94,7 @@ class GaussianBayes(Classifier):
         covariance, ranges = checked_covariance(who, self.covariance), checked_ranges(who, self.ranges)
         opening = self._open(X, y)
         classes = CategoryAxis.of(opening.domain, str(opening.target))
+        declared_ranges(len(opening.features)).of(opening.features)  # too many columns are refused before a charge
         accounts = Accounts.of(opening)
         counts = bought_counts(opening, classes, accounts.counts)
         found, moments = learned(opening, classes, accounts.rest, counts, ranges, covariance)

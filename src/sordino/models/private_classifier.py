@@ -95,6 +95,8 @@ class PrivateClassifier(Classifier):
         ranges = checked_ranges(type(self).__name__, self.ranges)
         opening = self._open(X, y)
         classes = CategoryAxis.of(opening.domain, str(opening.target))
+        if classes.cells > 1:
+            rules_of(opening.features, classes)  # too many candidates are refused before a charge
         accounts = Accounts.of(opening)
         counts = bought_counts(opening, classes, accounts.counts)
         self.classes_ = np.array([]) if opening.classes is None else opening.classes
