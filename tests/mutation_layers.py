@@ -168,7 +168,7 @@ def through_the_gate(neighbours: Neighbours) -> tuple[Callable[[so.PrivateTable]
 def replays(edited: Edited) -> Iterator[str]:
     """With every release frozen nothing differs between neighbours: small tables first, then all sizes for a few."""
     few = EVERY[::6]
-    for size, asked in ((2, few), (11, EVERY), *((each, few[::3]) for each in SIZES[2:]), (1, few), (10, few)):
+    for size, asked in ((2, few), *((each, few[::3]) for each in SIZES[2:]), (11, EVERY), (1, few), (10, few)):
         for neighbours, name in asked:
             asked, domain = subjects(neighbours)[name], DOMAINS[neighbours]
             yield from _replayed(asked, domain, f"{neighbours}, {name}", size, claim_of(name))

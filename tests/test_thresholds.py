@@ -54,7 +54,7 @@ from sordino.statistics.scores import LARGEST_SCORE, Scores
 from sordino.statistics.statistic import EXACT_LIMIT, GRID_STEPS, LISTED, listed
 from sordino.statistics.sums import Sum
 from sordino.statistics.unit_split import UnitSplit
-from sordino.statistics.vectors import LARGEST_DIMENSION, Ball, Box
+from sordino.statistics.vectors import LARGEST_DIMENSION, Ball, Box, inside
 from sordino.table import files
 from sordino.table.clipping import _TILE, ClippedBatch
 from sordino.table.memory import MatrixBlock
@@ -96,11 +96,11 @@ def rows_of_reals(places: Any, domain: Domain = DOMAIN) -> np.ndarray:
 
 
 def amounts_of_money() -> None:
-    for inside, outside in (
+    for held, outside in (
         (LARGEST_AMOUNT, LARGEST_AMOUNT + 1),
         (Fraction(1, LARGEST_AMOUNT), Fraction(1, LARGEST_AMOUNT + 1)),
     ):
-        assert Cost.of(inside).epsilon == inside
+        assert Cost.of(held).epsilon == held
         assert refuses(lambda amount=outside: Cost.of(amount), ParameterError)
 
 
@@ -314,6 +314,13 @@ def radii() -> None:
         (first, *_), _ = Scores((axis,), (((score, 0.0),),), radius=1.0).vectors(batch_of(DOMAIN, ROWS[:1]))
         assert abs(first[0]) <= GRID_STEPS
         assert first[0] / GRID_STEPS == pytest.approx(length, abs=1e-4)
+
+
+def vectors_far_beyond() -> None:
+    """On either side of twice the radius every vector ends inside."""
+    for length in (0.99, 1.01, 1.99, 2.0, 2.01, 50.0):
+        vectors = np.rint(np.array([[1.0, 0.0, 0.0], [0.6, 0.8, 0.0], [0.577, 0.577, 0.577]]) * length * GRID_STEPS)
+        assert (inside(vectors, GRID_STEPS) ** 2).sum(axis=1).max() <= float(GRID_STEPS) ** 2
 
 
 def the_end_of_a_soft_table() -> None:
@@ -569,6 +576,7 @@ THRESHOLDS: dict[tuple[str, str], Callable[[], None]] = {
     ("statistics.scores", "abs(score) <= LARGEST_SCORE"): sizes_of_scores,
     ("statistics.scores", "np.maximum(norms, self.radius * _SCORE_STEPS)"): radii,
     ("statistics.vectors", "np.maximum(norms, self.radius * GRID_STEPS)"): radii,
+    ("statistics.vectors", "squares <= 4 * float(steps) ** 2"): vectors_far_beyond,
     ("statistics.statistic", "self.largest_entry > EXACT_LIMIT"): entries_of_53_bits,
     ("statistics.statistic", "len(columns) <= LISTED"): names_on_a_receipt,
     ("privacy.ledger", "abs(entry.cost.order - (_order(state.budget) or 0)) > _SAME_ORDER"): orders_of_a_ledger,
