@@ -222,6 +222,19 @@ def test_bad_arguments_are_named(name: str) -> None:
 
 
 @every_estimator
+def test_refused_arrays_are_refused_without_a_word_on_how_many_rows_there_are(name: str) -> None:
+    """What numpy and scikit-learn say quotes the shape, and the number of rows is private."""
+    odd_rows = ([*ROWS.tolist(), [0.0]], ROWS[:, 0], ROWS[:, :, None], np.zeros((80, 0)))
+    odd_labels = (np.zeros((80, 2)), np.zeros((80, 1, 1)), LABELS[1:])
+    wrong = [(rows, LABELS) for rows in odd_rows]
+    wrong += [(ROWS, labels) for labels in odd_labels] if declared(name).needs_target else []
+    for rows, labels in wrong:
+        with pytest.raises(ParameterError) as caught:
+            fitted(name, rows, labels)
+        assert not {"79", "80", "81"} & set(re.findall(r"\d+", str(caught.value)))
+
+
+@every_estimator
 def test_a_table_with_other_facts_beside_it_is_refused(name: str) -> None:
     if not ESTIMATORS[name]().needs_target:
         with pytest.raises(ParameterError, match="brings its own bounds"):

@@ -259,3 +259,12 @@ def test_the_owners_page_needs_all_three(folder: Path, capsys: pytest.CaptureFix
     for options in (["--owner", "o.html"], ["--table", "patients.parquet"], ["--domain", "patients.toml"]):
         assert cli.main(["report", "mean.json", *options]) == 2
         assert "together" in capsys.readouterr().err
+
+
+def test_the_owners_page_never_takes_the_place_of_the_public_one(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--owner", "./page.html", "--table", "patients.parquet", "--domain", "patients.toml"]
+    assert cli.main(["report", "mean.json", "-o", "page.html", *options]) == 2
+    assert "another file" in capsys.readouterr().err
+    assert not Path("page.html").exists()

@@ -17,7 +17,7 @@ import pytest
 
 import sordino as so
 from sordino.audit.replay import audit_replay
-from sordino.errors import DomainError, ParameterError
+from sordino.errors import BudgetError, DomainError, ParameterError
 from sordino.synthesis.table_synthesizer import TableSynthesizer
 
 GENERATOR = np.random.default_rng(7)
@@ -183,6 +183,33 @@ def test_types_order_and_names_are_those_of_the_table() -> None:
     assert set(rows["ill"].to_pylist()) == {"false", "true"}
 
 
+def test_one_record_with_a_missing_cell_changes_no_type_of_a_frame() -> None:
+    """pandas would store floats or text where it stored whole numbers: the type would tell of the record."""
+    domain = so.Domain({"age": so.Real(0, 120), "unit": DOMAIN["unit"], "ill": so.Category([False, True])})
+    frame = pd.DataFrame({"age": [30, 80] * 50, "unit": ["heart", "skin"] * 50, "ill": [False, True] * 50})
+    frame["unit"] = frame["unit"].astype("category")
+    first = TableSynthesizer(1.0, domain=domain).fit(frame)
+    for missing in (None, math.nan):
+        one = pd.DataFrame({"age": [missing], "unit": [5], "ill": [missing]})
+        second = TableSynthesizer(1.0, domain=domain).fit(pd.concat([frame, one], ignore_index=True))
+        assert second.stored_types_ == first.stored_types_
+        assert second.sample(3).schema == first.sample(3).schema
+
+
+def test_types_are_named_among_the_public_facts_where_there_are_any() -> None:
+    assert "the types in which the columns are stored" in fitted().receipt_.public
+    assert fitted(PEOPLE.to_pandas()).receipt_.public == ("the declared domain",)
+
+
+def test_a_column_of_nulls_and_a_narrow_dictionary_take_any_declared_value() -> None:
+    values = [f"v{place}" for place in range(300)]
+    narrow = pa.array(["v0"] * 20).cast(pa.dictionary(pa.int8(), pa.string()))
+    domain = so.Domain({"nothing": so.Category(["x", "y"]), "many": so.Category(values)})
+    rows = fitted(pa.table({"nothing": pa.nulls(20), "many": narrow}), domain, epsilon=0.01).sample(2000)
+    assert rows.schema.types == [pa.string(), pa.dictionary(pa.int32(), pa.string())]
+    assert set(rows["many"].to_pylist()) & set(values[128:])  # which eight bits cannot number
+
+
 @pytest.mark.parametrize("kind", ["arrow", "pandas", "polars", "table", "parquet", "csv"])
 def test_every_source_gives_the_same_rows(kind: str, tmp_path: Any) -> None:
     def source() -> Any:
@@ -320,6 +347,15 @@ def test_choosing_pairs_sees_releases_only() -> None:
 
 
 # ---- what is refused --------------------------------------------------------------------------------------------
+
+
+def test_a_fit_that_the_ledger_cannot_pay_is_refused_before_its_first_step() -> None:
+    for delta in (0, 1e-6):
+        ledger = so.Ledger(epsilon=1, delta=delta)
+        for model in (TableSynthesizer(2, delta), so.RONGauss(epsilon=2, delta=delta)):
+            with pytest.raises(BudgetError):
+                model.fit(so.open_table(PEOPLE, DOMAIN, ledger=ledger))
+        assert not ledger.entries()
 
 
 def test_bad_arguments_are_named() -> None:

@@ -47,6 +47,8 @@ def report(
     require_drawing()
     if (owner is None) is not (table is None and domain is None) or (owner and (table is None or domain is None)):
         raise ParameterError("report: the owner's page needs --owner FILE, --table TABLE and --domain FILE together.")
+    if owner is not None and owner.resolve() == output.resolve():
+        raise ParameterError("report: the owner's page holds exact answers. Name another file than with -o.")
     documents = {path.name: _document(path) for path in items}
     for name, document in documents.items():
         _require_private(name, document)

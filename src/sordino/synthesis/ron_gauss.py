@@ -120,6 +120,7 @@ class RONGauss(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimat
         opening = self._open(X, y)
         asked = Questions(opening, self.projection == "bought")
         self._remember(opening.domain, opening.features, asked.number, opening.classes)
+        opening.session.require_room([opening.cost])
         counts = asked.counts()
         self.n_components_ = self._components(asked, counts)
         make = bought_space if self.projection == "bought" else public_space

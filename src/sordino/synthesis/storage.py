@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sordino.domain import Column, Real
+from sordino.domain import Category, Column, Real
 
 #: Whole numbers beyond this are stored as floats.
 _LARGEST_INTEGER = 2**53
@@ -24,7 +24,7 @@ def stored_type(declared: Column, name: str) -> pa.DataType:
     """
     known = _named(name)
     if known is not None:
-        return known
+        return _wide_enough(known, declared)
     if isinstance(declared, Real):
         whole = declared.integer and max(abs(declared.low), abs(declared.high)) <= _LARGEST_INTEGER
         return pa.int64() if whole else pa.float64()
@@ -50,11 +50,21 @@ def is_whole(name: str) -> bool:
     return known is not None and pa.types.is_integer(known)
 
 
+def _wide_enough(kind: pa.DataType, declared: Column) -> pa.DataType:
+    """The same type; a dictionary that cannot number all declared values with wider indices."""
+    if not isinstance(declared, Category) or not pa.types.is_dictionary(kind):
+        return kind
+    if len(declared) <= 2 ** (kind.index_type.bit_width - 1):
+        return kind
+    return pa.dictionary(pa.int32(), kind.value_type, kind.ordered)
+
+
 def _named(name: str) -> pa.DataType | None:
+    """The type with that name; none for that of a column which had nothing but missing cells when it was written."""
     parts = _DICTIONARY.fullmatch(name)
     try:
         if parts is None:
-            return pa.type_for_alias(name)
+            return None if name == "null" else pa.type_for_alias(name)
         values, indices, ordered = parts.groups()
         return pa.dictionary(pa.type_for_alias(indices), pa.type_for_alias(values), ordered == "1")
     except ValueError:

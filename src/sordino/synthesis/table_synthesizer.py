@@ -21,6 +21,9 @@ from sordino.synthesis.learned import Learned, Rows
 from sordino.synthesis.measurement import Measurement
 from sordino.synthesis.storage import is_whole, stored, stored_type
 
+#: On what synthetic rows lean beside the domain, where a table has types of its own.
+_TYPES = "the types in which the columns are stored"
+
 #: Rows of one batch.
 _BATCH = 65_536
 
@@ -75,6 +78,7 @@ class TableSynthesizer(PrivateEstimator):
         target = self.target if y is None or not isinstance(X, PrivateTable) else y
         if target is not None:
             opening.domain[target]  # an error that says which columns there are
+        opening.session.require_room([opening.cost])
         learned = learn(measurement, target)
         opening.receipts.extend(measurement.receipts)
         self.domain_ = opening.domain
@@ -82,7 +86,8 @@ class TableSynthesizer(PrivateEstimator):
         self.released_ = learned.to_dict()
         self.rows_ = learned.rows
         self.target_ = target
-        self.receipt_ = opening.receipt(*_words(learned, target))
+        receipt = opening.receipt(*_words(learned, target))
+        self.receipt_ = replace(receipt, public=(*receipt.public, *((_TYPES,) if any(types.values()) else ())))
         self._rows = None
         return self
 

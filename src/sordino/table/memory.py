@@ -231,8 +231,8 @@ class StreamSource(Source):
 
     @property
     def stored_types(self) -> Mapping[str, str]:
-        """The types of the stream."""
-        return self._types
+        """The types of the stream; of pandas none: one missing cell turns its whole numbers into floats or text."""
+        return super().stored_types if _is_pandas(self._data) else self._types
 
     def blocks(self, columns: Sequence[str]) -> Iterator[UnreadBlock]:
         """Record batches of the stream, cut small enough that every thread gets some."""
