@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import warnings
 from pathlib import Path
 from typing import Any
@@ -378,7 +379,18 @@ def test_codes_are_the_same_in_every_stored_type(
     ],
 )
 def test_truth_is_the_same_in_every_stored_type(column: pa.Array) -> None:
-    assert counts(pa.table({"x": column}), Category([False, True])) == [1, 2]
+    for declared in (Category([False, True]), Category([0, 1])):
+        assert counts(pa.table({"x": column}), declared) == [1, 2]
+
+
+@pytest.mark.parametrize("odd", [None, math.nan, "x", 7, b"x"])
+@pytest.mark.parametrize("cells", [[True, False, True], [1, 0, 1], [1.0, 0.0, 1.0]], ids=["truth", "whole", "float"])
+def test_one_odd_cell_of_a_pandas_column_changes_no_other_record(cells: list[Any], odd: Any) -> None:
+    """The column's type changes with it, and the declared sensitivity is one."""
+    for declared in (Category([0, 1]), Category([False, True])):
+        for frame in (pd.DataFrame({"x": cells}), pd.DataFrame({"x": [*cells, odd]})):
+            assert counts(frame, declared) == [1, 2]
+            assert counts(frame.astype("category"), declared) == [1, 2]
 
 
 def test_only_the_spaces_that_are_trimmed_from_cells_are_trimmed_from_declared_values() -> None:

@@ -220,7 +220,7 @@ def _positions(declared: Category, column: pa.Array) -> Integers:
     first = declared.values[0]
     if not isinstance(first, str):
         wanted = pa.array([float(value) for value in declared.values])
-        cells = _as_numbers(column, truth=isinstance(first, bool))
+        cells = _as_numbers(column)
     elif is_text(column.type):
         wanted = pa.array([str(value).strip(SPACES) for value in declared.values], pa.large_string())
         cells = pc.ascii_trim_whitespace(column.cast(pa.large_string()))
@@ -231,14 +231,15 @@ def _positions(declared: Category, column: pa.Array) -> Integers:
     return positions
 
 
-def _as_numbers(column: pa.Array, truth: bool) -> pa.Array:
-    """Whole numbers and truth values as floats, so that 1, 1.0, "1" and "1.0" are the same cell in every source."""
+def _as_numbers(column: pa.Array) -> pa.Array:
+    """Whole numbers and truth values as floats, so that 1, 1.0, true, "1" and "True" are the same cell in every source.
+
+    Truth values of a frame become text when one of its cells is missing: that must not change how the others are read.
+    """
     if not is_text(column.type):
         cells = column.cast(pa.int8()) if pa.types.is_boolean(column.type) else column
         return cells.cast(pa.float64(), safe=False)
     numbers = pa.array(as_floats(column))
-    if not truth:
-        return numbers
     words = pc.ascii_lower(pc.ascii_trim_whitespace(column.cast(pa.large_string())))
     named = pc.index_in(words, value_set=pa.array(["false", "true"], pa.large_string()))
     return pc.coalesce(named.cast(pa.float64()), numbers)
