@@ -317,6 +317,19 @@ def test_a_refusal_of_arrays_tells_neither_cells_nor_how_many_rows(name: str, ro
     assert "j" not in str(caught.value).replace("object", "")
 
 
+@every_estimator
+def test_a_feature_that_a_model_cannot_use_is_refused_before_a_charge(name: str) -> None:
+    if so.Category in ESTIMATORS[name]().feature_kinds:
+        return
+    facts = {**FEATURES.columns, "x1": so.Category([0, 1])}
+    if ESTIMATORS[name]().learns_classes:
+        facts["target"] = so.Category(CLASSES)
+    ledger = so.Ledger(epsilon=1)
+    with pytest.raises(DomainError, match="column 'x1' must be a Real"):
+        ESTIMATORS[name](domain=so.Domain(facts), ledger=ledger).fit(ROWS, LABELS)
+    assert ledger.entries() == []
+
+
 def test_observed_classes_are_refused_by_a_ledger_on_disk(tmp_path: Path) -> None:
     ledger = so.Ledger.open(tmp_path / "ledger.db", epsilon=10)
     with pytest.raises(BudgetError, match="observed"):

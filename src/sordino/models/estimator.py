@@ -241,6 +241,10 @@ class PrivateEstimator(BaseEstimator):
         if self.domain is not None:
             if self.bounds is not None:
                 raise ParameterError(f"{type(self).__name__}: give bounds or a domain, not both.")
+            for name in names:
+                if not isinstance(self.domain[name], self.feature_kinds):
+                    kinds = " or a ".join(kind.__name__ for kind in self.feature_kinds)
+                    raise DomainError(f"{type(self).__name__}: column {name!r} must be a {kinds}. Leave it out of X.")
             return {name: self.domain[name] for name in names}
         if self.bounds is None:
             raise DomainError(
