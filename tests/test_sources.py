@@ -230,6 +230,19 @@ def test_odd_object_in_a_frame_is_a_missing_cell_of_its_record(odd: Any, frame: 
     assert counts(data, Category([3, 9])) == [1, 0]
 
 
+@pytest.mark.parametrize("odd", [None, "x", math.nan, pd.NA])
+def test_one_odd_cell_of_an_array_leaves_the_missing_cells_of_others_missing(odd: Any) -> None:
+    """Numbers become objects with it, and NaN is no category of another name."""
+    declared, cells = Category([1, 2, 9], other=9), [1.0, math.nan, math.nan, 2.0]
+    domain = Domain({"x": Real(0, 1), "y": declared})
+    axis = Histograms(((CategoryAxis.of(domain, "y"),),))
+    for values in (np.array(cells), np.array([*cells, odd], dtype=object)):
+        others = 1 if isinstance(values[-1], str) else 0
+        assert counts(open_source((values[:, None], None), ["x"]), declared) == [1, 1, others]
+        labelled = open_source((np.zeros((len(values), 1)), values), ["x", "y"])
+        assert accumulate(labelled, domain, [axis]).exact_values() == [(1, 1, others)]
+
+
 def test_opening_a_frame_converts_no_cell() -> None:
     Sullen.asked = 0
     source = open_source(pd.DataFrame({"x": pd.Series([Sullen(), 1], dtype="object")}))

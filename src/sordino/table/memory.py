@@ -206,7 +206,14 @@ def _as_text(cell: Any) -> str | None:
     """A truth value as the number that it is in an array of truth values: one missing cell makes objects of them."""
     if isinstance(cell, bool | np.bool_):
         return "1" if cell else "0"
-    return None if cell is None else _cell_as_text(cell)
+    return None if _is_absent(cell) else _cell_as_text(cell)
+
+
+def _is_absent(cell: Any) -> bool:
+    """None, or what does not equal itself, such as NaN: missing beside text as it is in an array of numbers."""
+    with suppress(Exception):
+        return cell is None or not bool(cell == cell)
+    return True
 
 
 class StreamSource(Source):
