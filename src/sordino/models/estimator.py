@@ -128,6 +128,7 @@ class PrivateEstimator(BaseEstimator):
         if self.needs_target and not isinstance(target, str):
             raise ParameterError(f"{who}: name the target column. Write fit(table, 'COLUMN').")
         domain = table.domain
+        self._refuse_other_neighbours(domain)
         declared = None if target is None else domain[target]
         if declared is not None:
             self._refuse_target(target, declared)
@@ -149,6 +150,14 @@ class PrivateEstimator(BaseEstimator):
             cost,
             (f"not used: {', '.join(left_out)}",) if left_out else (),
         )
+
+    def _refuse_other_neighbours(self, domain: Domain) -> None:
+        """A domain says who its neighbours are; nothing would keep the promise of another relation beside it."""
+        if self.neighbours not in ("add-remove", domain.neighbours):
+            raise ParameterError(
+                f"{type(self).__name__}: the domain has neighbours {domain.neighbours!r}. Got {self.neighbours!r}. "
+                "Leave neighbours out, or declare them in the domain."
+            )
 
     def _refuse_target(self, name: str, declared: Column) -> None:
         if self.learns_classes and not isinstance(declared, Category):
@@ -241,6 +250,7 @@ class PrivateEstimator(BaseEstimator):
         if self.domain is not None:
             if self.bounds is not None:
                 raise ParameterError(f"{type(self).__name__}: give bounds or a domain, not both.")
+            self._refuse_other_neighbours(self.domain)
             for name in names:
                 if not isinstance(self.domain[name], self.feature_kinds):
                     kinds = " or a ".join(kind.__name__ for kind in self.feature_kinds)

@@ -154,7 +154,7 @@ class CellSource(Source):
     def __init__(
         self, values: np.ndarray[Any, Any], labels: np.ndarray[Any, Any] | None, columns: Sequence[str]
     ) -> None:
-        cells = [pa.array(list(map(_as_text, column)), pa.string()) for column in values.T]
+        cells = [pa.array(list(map(_as_cell, column)), pa.string()) for column in values.T]
         kinds: list[Kind] = ["untyped"] * len(cells)
         if labels is not None:
             _refuse_labels(labels, len(values), columns)
@@ -196,16 +196,21 @@ def _refuse_labels(labels: np.ndarray[Any, Any], rows: int, columns: Sequence[st
 
 def _as_label_column(labels: np.ndarray[Any, Any]) -> tuple[pa.Array, Kind]:
     """Labels with their kind; of objects a type would be guessed from the rows, so each is read as text."""
-    if labels.dtype.kind in "OU":  # text too: one that has no encoding must be missing, and not refused
-        return pa.array(list(map(_as_text, labels)), pa.string()), "untyped" if labels.dtype.kind == "O" else "text"
-    column = pa.array(labels)
-    return column, kind_of(column.type)
+    if labels.dtype.kind == "O":
+        return pa.array(list(map(_as_text, labels)), pa.string()), "untyped"
+    with suppress(UnicodeError):
+        column = pa.array(labels)
+        return column, kind_of(column.type)
+    # One without an encoding is missing; the others are read as above, where Arrow ends a text at its first NUL.
+    return pa.array([_as_text(label.partition("\0")[0]) for label in labels.tolist()], pa.string()), "text"
+
+
+def _as_cell(cell: Any) -> str | None:
+    """A truth value as the number that it is in a matrix of them: one missing cell makes objects of them all."""
+    return str(int(cell)) if isinstance(cell, bool | np.bool_) else _as_text(cell)
 
 
 def _as_text(cell: Any) -> str | None:
-    """A truth value as the number that it is in an array of truth values: one missing cell makes objects of them."""
-    if isinstance(cell, bool | np.bool_):
-        return "1" if cell else "0"
     return None if _is_absent(cell) else _cell_as_text(cell)
 
 
