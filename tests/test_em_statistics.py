@@ -254,6 +254,18 @@ def test_a_record_too_large_for_floats_counts_nothing() -> None:
     assert whole.tolist() == [False, True, False]
 
 
+def test_no_record_makes_a_soft_truncation_fail() -> None:
+    """An error would tell of it: a gradient that is no number has no place in the table."""
+    domain = Domain({"a": Real(-1e90, 1e90), "y": Real(-1, 1)})
+    of = Gradients(("a",), "missing", (1e100,), 1e-100, Soft(1.0, (0.0, 0.5, 1.0)), "y")
+    with np.errstate(all="ignore"):
+        vectors, whole = of.vectors(batch_of(domain, np.array([[1e90, 1.0], [0.0, 0.0]])))
+    assert whole is not None
+    assert whole.tolist() == [False, True]
+    assert np.isfinite(vectors).all()
+    assert not vectors[0].any()
+
+
 # ---- the same bits from everywhere -------------------------------------------------------------------------------
 
 

@@ -36,6 +36,9 @@ _PRODUCT_STEPS = 2**9
 #: Witnesses lie so much farther out than the reach that no rounding brings them back.
 _BEYOND = 1.02
 
+#: A precision or a logarithm of a weight beyond this would be lost in floats.
+_LARGEST = 1e100
+
 #: A share of a squared distance, and its square, stay exact on this grid.
 _SPREAD_STEPS = 2**16
 
@@ -62,9 +65,9 @@ class Components:
             raise ParameterError("components: means must be numbers in [-1, 1], in units of the ball's radius.")
         if self.precision is None:
             return
-        if not 0 <= self.precision < math.inf or len(self.log_weights) != len(self.means):
+        if not 0 <= self.precision <= _LARGEST or len(self.log_weights) != len(self.means):
             raise ParameterError("components: precision must be a number of at least 0, with a weight per mean.")
-        if not all(math.isfinite(each) for each in self.log_weights):
+        if not all(abs(each) <= _LARGEST for each in self.log_weights):
             raise ParameterError("components: logarithms of weights must be finite.")
 
     def __len__(self) -> int:

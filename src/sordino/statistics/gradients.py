@@ -23,6 +23,9 @@ from sordino.table.clipping import Batch, Flags, Floats
 
 Model = Literal["mixture", "regressions", "missing"]
 
+#: No public number is larger in size, and σ no smaller than one over it: then no score is lost in floats.
+_LARGEST = 1e101
+
 #: Places per unit of a table of soft truncation; between them it is a straight line.
 SOFT_PLACES = 256
 
@@ -80,11 +83,11 @@ class Gradients:
         _check_features(self.features)
         if self.model not in ("mixture", "regressions", "missing"):
             raise ParameterError(f"gradient: model must be 'mixture', 'regressions' or 'missing'. Got {self.model!r}.")
-        if len(self.parameters) != len(self.features) or not all(map(math.isfinite, self.parameters)):
+        if len(self.parameters) != len(self.features) or not all(abs(each) <= _LARGEST for each in self.parameters):
             raise ParameterError(f"gradient: needs {len(self.features)} finite parameters.")
         if (self.target is None) is not (self.model == "mixture"):
             raise ParameterError(f"gradient: a {self.model} model has {'no' if self.target else 'a'} target.")
-        if not 0 < self.noise < math.inf:
+        if not 1 / _LARGEST <= self.noise <= _LARGEST:
             raise ParameterError(f"gradient: noise must be a positive number. Got {self.noise}.")
         if not isinstance(self.truncation, Soft) and not 0 < self.truncation < math.inf:
             raise ParameterError(f"gradient: radius must be a positive number. Got {self.truncation}.")
@@ -147,6 +150,7 @@ class Gradients:
             gradients = first[:, None] * values + second[:, None] * theta
             squares += second * (2 * first * scores + second * float(self._squares.sum() / self._steps_of_squares))
         np.logical_and(whole, np.isfinite(squares), out=whole)  # what is too large for floats is too large to count
+        gradients[~whole] = 0.0  # no number may reach a table
         return gradients, np.sqrt(np.maximum(squares, 0.0)), whole
 
     def _coefficients(self, scores: Floats, target: Floats, absent: Floats) -> tuple[Floats, Floats]:
