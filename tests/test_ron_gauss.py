@@ -351,6 +351,18 @@ def test_bad_arguments_are_refused_by_name() -> None:
             so.RONGauss(**{"bounds": (-6, 6), **given}).fit(ROWS, NUMBERS)
     with pytest.raises(ParameterError, match="requires y"):
         so.RONGauss(bounds=(-6, 6), classes=["a"]).fit(ROWS)
+    ledger = so.Ledger(epsilon=1)
+    with pytest.raises(ParameterError, match="at most 2048 columns"):
+        so.RONGauss(bounds=(-6, 6), ledger=ledger).fit(np.zeros((2, 2049)))
+    assert not ledger.entries()
+
+
+def test_uneven_rows_are_refused_without_a_word_on_how_many_there_are() -> None:
+    """numpy says how many; here the width of the rows tells whether the domain declares a target beside them."""
+    domain = so.Domain({"a": so.Real(0, 1), "b": so.Real(0, 1), "c": so.Real(0, 1)})
+    with pytest.raises(ParameterError) as caught:
+        so.RONGauss(domain=domain).fit([[0.5, 0.5]] * 137 + [[0.5]], [0.5] * 138)
+    assert "138" not in str(caught.value)
 
 
 @pytest.mark.parametrize("mode", ["classes", "number"])

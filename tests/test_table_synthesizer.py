@@ -210,6 +210,16 @@ def test_a_column_of_nulls_and_a_narrow_dictionary_take_any_declared_value() -> 
     assert set(rows["many"].to_pylist()) & set(values[128:])  # which eight bits cannot number
 
 
+@pytest.mark.parametrize("bounds", [(-500, 500), (0.2, 0.7), (0, 255)])
+def test_a_type_that_cannot_hold_what_is_declared_gives_way(bounds: tuple[float, float]) -> None:
+    domain = so.Domain({"a": so.Real(*bounds)})
+    rows = fitted(pa.table({"a": pa.array([0, 1] * 50, pa.uint8())}), domain, epsilon=0.01).sample(2000)
+    assert_inside(rows, domain)
+    assert rows.schema.types == [pa.uint8() if bounds == (0, 255) else pa.float64()]
+    if bounds[0] < 0:
+        assert min(rows["a"].to_pylist()) < 0
+
+
 @pytest.mark.parametrize("kind", ["arrow", "pandas", "polars", "table", "parquet", "csv"])
 def test_every_source_gives_the_same_rows(kind: str, tmp_path: Any) -> None:
     def source() -> Any:

@@ -22,10 +22,11 @@ from sordino.domain import Column, Domain, Neighbours, Real
 from sordino.errors import ParameterError
 from sordino.models.estimator import Floats, PrivateEstimator
 from sordino.privacy.price import Question
+from sordino.queries.private_table import PrivateTable
 from sordino.repair.positive_definite import from_triangle
 from sordino.statistics.projected import Projected
 from sordino.statistics.sums import Sum
-from sordino.statistics.vectors import Ball
+from sordino.statistics.vectors import LARGEST_DIMENSION, Ball
 from sordino.synthesis.class_gaussians import class_gaussians
 from sordino.synthesis.small_space import Questions, SmallSpace, bought_space, public_space, sliced
 
@@ -115,11 +116,13 @@ class RONGauss(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimat
     def fit(self, X: Any, y: Any = None) -> RONGauss:
         """Learn from a private table (and the name of its target), or from arrays."""
         self._check()
-        spare = self.domain is not None and np.ndim(X) == 2 and len(self.domain.columns) == np.shape(X)[1] + 1
-        self._declared_by_domain = spare and y is not None
+        arrays = self.domain is not None and y is not None and not isinstance(X, PrivateTable)
+        self._declared_by_domain = arrays and self._has_spare_column(X)
         opening = self._open(X, y)
         asked = Questions(opening, self.projection == "bought")
         self._remember(opening.domain, opening.features, asked.number, opening.classes)
+        if len(opening.features) + len(asked.number) > LARGEST_DIMENSION:
+            raise ParameterError(f"{type(self).__name__}: takes at most {LARGEST_DIMENSION} columns. Leave some out.")
         opening.session.require_room([opening.cost])
         counts = asked.counts()
         self.n_components_ = self._components(asked, counts)
@@ -142,6 +145,11 @@ class RONGauss(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimat
         _check_whole(f"{who}: projection_seed", self.projection_seed, 0)
         if self.classes is not None and self.target_bounds is not None:
             raise ParameterError(f"{who}: the target is a class or a number. Give classes or target_bounds, not both.")
+
+    def _has_spare_column(self, X: Any) -> bool:
+        """Whether the domain declares one column more than the rows have: the target."""
+        width = self._checked_matrix(X, reset=True).shape[1]
+        return self.domain is not None and len(self.domain.columns) == width + 1
 
     def _target_column(self, labels: Any) -> Column:
         """The interval of a target that is a number."""

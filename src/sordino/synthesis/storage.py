@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -17,13 +18,13 @@ _DICTIONARY = re.compile(r"dictionary<values=(\w+), indices=(\w+), ordered=([01]
 
 
 def stored_type(declared: Column, name: str) -> pa.DataType:
-    """The type with that Arrow name; where there is none, the usual one for what is declared.
+    """The type with that Arrow name; where there is none that holds all that is declared, the usual one for that.
 
     >>> stored_type(Real(0, 9, integer=True), "")
     DataType(int64)
     """
     known = _named(name)
-    if known is not None:
+    if known is not None and _holds(known, declared):
         return _wide_enough(known, declared)
     if isinstance(declared, Real):
         whole = declared.integer and max(abs(declared.low), abs(declared.high)) <= _LARGEST_INTEGER
@@ -48,6 +49,14 @@ def is_whole(name: str) -> bool:
     """Whether the named type stores whole numbers."""
     known = _named(name)
     return known is not None and pa.types.is_integer(known)
+
+
+def _holds(kind: pa.DataType, declared: Column) -> bool:
+    """Whether a type of whole numbers has every one between the bounds, and there is one."""
+    if not isinstance(declared, Real) or not pa.types.is_integer(kind):
+        return True
+    limits = np.iinfo(kind.to_pandas_dtype())
+    return bool(limits.min <= math.ceil(declared.low) <= math.floor(declared.high) <= limits.max)
 
 
 def _wide_enough(kind: pa.DataType, declared: Column) -> pa.DataType:
