@@ -119,8 +119,10 @@ def test_what_is_typed_is_checked_before_it_is_paid_for(
     ledger = so.Ledger.open("people.ledger", epsilon=1)
     typed = ["synthesize", "people.parquet", "--domain", "people.toml", "--epsilon", "1", "--ledger", "people.ledger"]
     wrong = (["--rows", "-1"], ["--seed", "-1"], ["--target", "height"], ["-o", "fake.xlsx"], ["--model", "no/m.json"])
-    for more in wrong:
+    same = (["-o", "./people.parquet"], ["--model", "people.parquet"], ["-o", "fake.csv", "--model", "fake.csv"])
+    for more in (*wrong, *same):
         assert cli.main([*typed, *more]) == 2
         assert capsys.readouterr().err.count("\n") == 1
+    assert pyarrow.parquet.read_table("people.parquet").equals(REAL)
     assert ledger.spent.epsilon == 0
     assert not list(tmp_path.glob("fake*"))

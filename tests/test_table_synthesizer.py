@@ -122,6 +122,11 @@ ODD_TABLES: dict[str, tuple[dict[str, Any], dict[str, Any], str | None]] = {
         },
         None,
     ),
+    "bounds as near as floats are": (
+        {"a": np.full(1000, 1e9), "b": np.full(1000, -1e100)},
+        {"a": so.Real(1e9, 1e9 + 1e-6), "b": so.Real(-1e100, 1e100, integer=True)},
+        None,
+    ),
     "many classes": (
         {"a": FLOATS, "c": GENERATOR.integers(0, 60, 1000)},
         {"a": so.Real(0, 1), "c": so.Category(range(60))},

@@ -68,6 +68,10 @@ def synthesize(
         facts[target]  # said before anything is paid
     opened = open_table(table, facts, ledger=budget("synthesize", ledger, no_ledger), name=name)
     synthesizer, kept = TableSynthesizer(epsilon, delta, target=target), model or output.with_suffix(".json")
+    if len({each.resolve() for each in (Path(table), output, kept)}) < 3:
+        raise ParameterError(
+            "synthesize: the table, the rows and the model need a file each. Name others with -o, --model."
+        )
     require_writable("synthesize", kept)
     with RowFile("synthesize", output) as written:
         with Progress("learning") as progress:

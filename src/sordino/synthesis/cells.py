@@ -86,7 +86,7 @@ class Cells:
         edges, parents = [self.edges[0]], []
         for cell, (low, high) in enumerate(zip(self.edges, self.edges[1:], strict=False)):
             inner = _cut(low, high, parts, _ends(self.declared)[2])[1:] if chosen[cell] else (high,)
-            if chosen[cell] and cell == 0:
+            if chosen[cell] and cell == 0 and self._after_the_end() > low:  # in floats it may be the end itself
                 inner = tuple(sorted({*inner, self._after_the_end()}))
             edges.extend(inner)
             parents.extend([cell] * len(inner))
