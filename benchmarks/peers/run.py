@@ -39,9 +39,6 @@ TERMS = {
     "smartnoise-synth": "add-remove, δ = 1e-6",
 }
 
-#: Scores this near to the best one, relative to it, are level: a few repeats tell no more.
-LEVEL = 0.02
-
 MARK = "<!-- peers: written by benchmarks/peers/run.py -->"
 
 
@@ -144,20 +141,29 @@ def run_one(job: jobs.Job, method: str, limit: float) -> dict[str, Any]:
         }
 
 
-def marked(rows: list[dict[str, Any]], better: dict[str, str]) -> None:
+def marked(rows: list[dict[str, Any]], asked: dict[str, jobs.Job]) -> None:
     """Says in each row whether it is the best private one of its job, or level with it, and where a peer beats us."""
-    for title in dict.fromkeys(row["job"] for row in rows):
+    for title, job in asked.items():
         private = [
             row for row in rows if row["job"] == title and peer_of(row["method"]) != NONE and row["score"] is not None
         ]
         if private:
-            best = (min if better[title] == "less" else max)(row["score"] for row in private)
+            best = (min if job.better == "less" else max)(row["score"] for row in private)
             for row in private:
-                if abs(row["score"] - best) <= LEVEL * abs(best):
+                if abs(row["score"] - best) <= job.level * abs(best):
                     row["note"] = "best private"
             if not any(row["note"] and peer_of(row["method"]) == OURS for row in private):
                 for row in private:
                     row["note"] = row["note"] and "beats ours"
+
+
+def in_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """These rows, in the place of what was measured before of the same jobs; the other jobs keep theirs."""
+    path = RESULTS / "peers.json"
+    before = json.loads(path.read_text())["rows"] if path.exists() else []
+    titles = dict.fromkeys([row["job"] for row in before] + [row["job"] for row in rows])
+    fresh = {row["job"] for row in rows}
+    return [row for title in titles for row in (rows if title in fresh else before) if row["job"] == title]
 
 
 def write(rows: list[dict[str, Any]], machine: dict[str, Any]) -> None:
@@ -229,23 +235,26 @@ def write_readme(rows: list[dict[str, Any]], machine: dict[str, Any]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--jobs", nargs="*", help="kinds of job; all unless named")
+    parser.add_argument(
+        "--jobs", nargs="*", help="kinds of job, the others kept as they were measured before; all unless named"
+    )
     parser.add_argument("--peers", nargs="*", help="peers beside ours and no privacy; all unless named")
     parser.add_argument("--data", type=Path, help="the folder of public data sets")
     parser.add_argument("--limit", type=float, default=900, help="seconds for one library at one job")
     arguments = parser.parse_args()
-    known, rows, better = methods(), [], {}
+    known, rows, asked = methods(), [], {}
     for kind, make in job_makers(arguments.data).items():
         if arguments.jobs and kind not in arguments.jobs:
             continue
         for job in make():
-            better[job.title] = job.better
+            asked[job.title] = job
             for method in (name.partition(":")[2] for name in known if name.startswith(f"{kind}:")):
                 if arguments.peers is not None and peer_of(method) not in (*arguments.peers, OURS, NONE):
                     continue
                 rows.append(run_one(job, method, arguments.limit))
                 print({name: value for name, value in rows[-1].items() if name not in ("terms", "measure")}, flush=True)
-    marked(rows, better)
+    marked(rows, asked)
+    rows = in_order(rows)
     seen = list(dict.fromkeys(peer_of(row["method"]) for row in rows if peer_of(row["method"]) != NONE))
     machine = {
         "when": datetime.now(UTC).strftime("%Y-%m-%d"), "cores": len(__import__("os").sched_getaffinity(0)),
@@ -254,7 +263,7 @@ def main() -> None:
         "installed_mb": {peer: installed_megabytes(peer) for peer in seen},
     }  # fmt: skip
     print(json.dumps(machine, indent=1))
-    if arguments.jobs or arguments.peers is not None:
+    if arguments.peers is not None:
         print(table(rows, machine))
     else:
         write(rows, machine)
