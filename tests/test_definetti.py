@@ -22,6 +22,7 @@ from sordino.attack.calibration import averaged, brier, cap, expected_calibratio
 from sordino.attack.definetti import DeFinettiAttack, assigned
 from sordino.attack.group_marginals import MOST_STATES, Walk, exact_marginals, restricted_marginals, states
 from sordino.attack.published import read_published
+from sordino.attack.verdict import judged
 from sordino.errors import ParameterError, TableError
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -173,6 +174,20 @@ def test_where_there_is_nothing_to_learn_little_is_believed() -> None:
     assert careful.expected_accuracy_ < 0.42
     assert bold.expected_accuracy_ > 0.45
     assert expected_calibration_error(*careful.events(truth)) < 0.05
+
+
+def test_a_number_of_everybodys_own_exposes_nobody() -> None:
+    """The groups agree on nothing, so no half foretells the other; told to believe all the same, the attack does."""
+    table = shuffled(people(600, 3, 18), 1)
+    numbered = table.add_column(0, "number", pa.array([f"{each}" for each in range(len(table))]))
+    qit, sensitive, _ = published(numbered, 2)
+    careful = DeFinettiAttack(random_state=0).fit(qit, sensitive)
+    bold = DeFinettiAttack(random_state=0, smoothing=1.0).fit(qit, sensitive)
+    assert careful.expected_accuracy_ < 0.6
+    assert bold.expected_accuracy_ > 0.9
+    assert any("'number'" in note for note in careful.notes_)
+    control = judged(DeFinettiAttack(random_state=0, smoothing=1.0), qit, sensitive)["control"]
+    assert control["expected_accuracy"] > 0.9  # chance looks as bold as the attack, and says so
 
 
 def test_the_unrestricted_step_learns_next_to_nothing_and_the_group_step_learns() -> None:
@@ -395,6 +410,7 @@ def test_a_table_is_split_attacked_and_judged_on_the_command_line(
     assert found["expected_accuracy"] > found["control"]["expected_accuracy"] + 0.1
     assert len(found["exposed"]) == 5
     page = Path("verdict.html").read_text(encoding="utf-8")
+    assert '<meta name="sordino-audience" content="owner">' in page  # it was compared with the truth
     assert "<script" not in page
     assert "can be named" in page
     assert Path("people.parquet").is_file()

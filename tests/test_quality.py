@@ -95,12 +95,16 @@ def test_a_synthetic_table_from_the_command_line_and_its_owners_page(
     pyarrow.parquet.write_table(REAL, "people.parquet")
     DOMAIN.to_toml("people.toml")
     typed = ["synthesize", "people.parquet", "--domain", "people.toml", "--epsilon", "2", "--no-ledger"]
-    assert cli.main([*typed, "--target", "ill", "-o", "fake.parquet"]) == 0
+    assert cli.main([*typed, "--target", "ill", "-o", "fake.parquet", "--report", "fake.html"]) == 0
     assert "may be published" in capsys.readouterr().out
     fake = pyarrow.parquet.read_table("fake.parquet")
     assert fake.schema == REAL.schema
     assert abs(fake.num_rows - SIZE) < 500  # over twelve standard deviations of the noise in what columns add up to
     assert so.load("fake.json").sample(fake.num_rows).equals(fake)
+    published = Path("fake.html").read_text(encoding="utf-8")
+    assert '<meta name="sordino-audience" content="anyone">' in published
+    assert "The first rows of fake.parquet" in published
+    assert "PRIVATE" in published
     assert cli.main([*typed, "--rows", "70000", "--seed", "4", "--model", "m.json", "-o", "fake.csv", "--json"]) == 0
     assert '"rows": 70000' in capsys.readouterr().out
     assert len(Path("fake.csv").read_text().splitlines()) == 70_001
@@ -118,8 +122,10 @@ def test_what_is_typed_is_checked_before_it_is_paid_for(
     DOMAIN.to_toml("people.toml")
     ledger = so.Ledger.open("people.ledger", epsilon=1)
     typed = ["synthesize", "people.parquet", "--domain", "people.toml", "--epsilon", "1", "--ledger", "people.ledger"]
-    wrong = (["--rows", "-1"], ["--seed", "-1"], ["--target", "height"], ["-o", "fake.xlsx"], ["--model", "no/m.json"])
-    same = (["-o", "./people.parquet"], ["--model", "people.parquet"], ["-o", "fake.csv", "--model", "fake.csv"])
+    wrong = (["--rows", "-1"], ["--seed", "-1"], ["--target", "height"], ["-o", "fake.xlsx"], ["--model", "no/m.json"],
+             ["--report", "fake.txt"], ["--report", "no/fake.html"])  # fmt: skip
+    same = (["-o", "./people.parquet"], ["--model", "people.parquet"], ["-o", "fake.csv", "--model", "fake.csv"],
+            ["--model", "people.ledger"], ["--model", "people.toml"])  # fmt: skip
     for more in (*wrong, *same):
         assert cli.main([*typed, *more]) == 2
         assert capsys.readouterr().err.count("\n") == 1

@@ -65,6 +65,8 @@ def fit(
     from sordino import Domain, open_table
 
     chosen = _configured(estimator, setting or [], epsilon, delta)
+    if target is None and getattr(chosen, "needs_target", False):
+        raise ParameterError(f"fit: {estimator} learns a column. Name it with --target COLUMN.")
     require_writable("fit", output)
     opened = open_table(table, Domain.from_toml(domain), ledger=budget("fit", ledger, no_ledger), name=name)
     with Progress("learning") as opened.session.progress:
@@ -87,6 +89,8 @@ def predict(
     """Apply a model to rows of your own. What is written is about those rows: nothing protects them here."""
     from sordino import load
 
+    if model.suffix.lower() in (".csv", ".parquet", ".feather", ".arrow"):
+        raise ModelError(f"predict: the model comes first, then the table. Got {str(model)!r} for the model.")
     loaded = load(model)
     if not hasattr(loaded, "predict"):
         raise ModelError(f"predict: {str(model)!r} holds a {type(loaded).__name__}, which predicts nothing.")

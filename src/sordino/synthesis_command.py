@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,6 +24,7 @@ Delta = Annotated[str, number("--delta", "Above 0: Gaussian noise. 0: pure priva
 Target = Annotated[str | None, typer.Option("--target", metavar="COLUMN", help="The column that matters most.")]
 Rows = Annotated[int | None, number("--rows", "How many rows; by default as many as were counted, with noise.")]
 Seed = Annotated[int, number("--seed", "Public: other rows from the same releases.")]
+ReportPage = Annotated[Path | None, file("--report", words="A page about it as well, .html: it may be published.")]
 Model = Annotated[Path | None, file("--model", words="Where the synthesiser goes; beside the rows by default.")]
 LedgerFile = Annotated[Path | None, file("--ledger", words="The budget that pays: see 'sordino ledger'.")]
 NoLedger = Annotated[bool, typer.Option("--no-ledger", help="Keep no budget; the receipt says so.")]
@@ -37,6 +39,9 @@ EXAMPLE = example(
 #: A fit reads the table about so many times.
 _USUAL_PASSES = 7
 
+#: Synthetic rows on the page.
+_SHOWN = 10
+
 
 def synthesize(
     table: Table,
@@ -49,6 +54,7 @@ def synthesize(
     rows: Rows = None,
     seed: Seed = 0,
     model: Model = None,
+    report: ReportPage = None,
     ledger: LedgerFile = None,
     no_ledger: NoLedger = False,
     name: Name = None,
@@ -73,6 +79,9 @@ def synthesize(
             "synthesize: the table, the rows and the model need a file each. Name others with -o, --model."
         )
     require_writable("synthesize", kept)
+    if report is not None:
+        _require_page(report)
+    shown: list[dict[str, Any]] = []
     with RowFile("synthesize", output) as written:
         with Progress("learning") as progress:
             opened.session.progress = _Passes(progress)
@@ -83,15 +92,42 @@ def synthesize(
             wanted = round(synthesizer.rows_) if rows is None else rows
             written.write(_plain(synthesizer.sample(0)))
             for batch in synthesizer.batches(wanted, seed):
-                written.write(_plain(pa.Table.from_batches([batch])))
+                drawn = _plain(pa.Table.from_batches([batch]))
+                written.write(drawn)
+                shown = shown or drawn.slice(0, _SHOWN).to_pylist()
                 progress(written.written / wanted)
+    if report is not None:
+        _write_page(report, output, shown, kept)
     if as_json:
-        document = {"path": str(output), "rows": written.written, "model": str(kept)}
+        document = {"path": str(output), "rows": written.written, "model": str(kept),
+                    "report": str(report) if report else None}  # fmt: skip
         return print_json({**document, "receipt": synthesizer.receipt_.to_dict()})
     typer.echo(
         f"Wrote {output}: {written.written} synthetic rows, and {kept}, which draws more of them at no cost. "
         f"Both may be published.\n\n{synthesizer.receipt_}"
     )
+    if report is not None:
+        typer.echo(f"\nWrote {report}: it may be published.")
+
+
+def _require_page(page: Path) -> None:
+    """Whatever could go wrong with a page is said before anything is paid."""
+    from sordino.report.page import require_drawing
+
+    require_drawing()
+    if page.suffix.lower() not in (".html", ".htm"):
+        raise ParameterError(f"synthesize: a page's name must end in .html. Got {str(page)!r}.")
+    require_writable("synthesize", page)
+
+
+def _write_page(page: Path, output: Path, shown: Sequence[Mapping[str, Any]], kept: Path) -> None:
+    """The first rows, and the synthesiser with its receipt: nothing that does not follow from releases."""
+    from sordino.report.report import write_report
+    from sordino.report.section import Page
+    from sordino.report.sections import section_of, synthetic_section
+
+    sections = synthetic_section(output.name, shown), section_of(json.loads(kept.read_text(encoding="utf-8")))
+    write_report(Page(title="A synthetic table", audience="anyone", sections=sections), page)
 
 
 class _Passes:

@@ -33,6 +33,12 @@ _TRIED = 4
 #: Imaginary tuples per value that are tried, and the rounds of a trial; fewer groups than that are not halved.
 _SMOOTHINGS, _LOOK, _FEWEST_GROUPS = (1.0, 10.0, 100.0, 1000.0, 10_000.0), 10, 20
 
+#: In nats: what the other half gains or loses by less than this is chance, and then less is believed.
+_NOTHING = 1.0
+
+#: A column is called nearly unique when so many tuples are alone with their value of it.
+_ALONE = 0.5
+
 #: In rounds of EM.
 _LONGEST_JUMP = 64.0
 
@@ -153,7 +159,10 @@ class DeFinettiAttack:
         return getattr(self, "smoothing_", _SMOOTHINGS[0]) if self.smoothing is None else self.smoothing
 
     def _chosen_smoothing(self, tables: PublishedTables, generator: np.random.Generator) -> float:
-        """Learn from half of the groups with more and more imaginary tuples, until the others become less likely."""
+        """Learn from half of the groups with more and more imaginary tuples, until the others become less likely.
+
+        As likely is no reason to believe more: of two that foretell as well, the larger is taken.
+        """
         chosen = generator.permutation(tables.groups) < tables.groups / 2
         if self.model != "log-linear" or tables.groups < _FEWEST_GROUPS:
             return _SMOOTHINGS[0]
@@ -164,9 +173,9 @@ class DeFinettiAttack:
             scores, shares = learner.from_groups(np.ones((tables.combinations, len(tables.values), 1))), one.copy()
             found = self._converge(learner, scores, shares, lambda share: None, min(_LOOK, self.max_rounds)).scores
             likelihood = float(other.expected(found, shares)[1][0])
-            if likelihood <= reached:
+            if likelihood < reached - _NOTHING:
                 break
-            best, reached = smoothing, likelihood
+            best, reached = smoothing, max(reached, likelihood)
         return best
 
     def _begin(
@@ -260,6 +269,11 @@ class DeFinettiAttack:
         notes = []
         if tables.groups == 1:
             notes.append("There is one group only: nothing can be learned, and everybody's risk is what was promised.")
+        if alone := _nearly_unique(tables):
+            notes.append(
+                f"Most people are alone with their value of {', '.join(map(repr, alone))}: nothing can be learned from "
+                "such a column, and the attack may be surer than it should be. Cut it into bands, or leave it out."
+            )
         if self.approximated_:
             notes.append(
                 "Some groups have too many ways to share out their values: there each tuple was looked at alone, and "
@@ -286,6 +300,16 @@ class DeFinettiAttack:
                 f"{_WHO}: step='unrestricted' learns from combinations alone, for which a log-linear model is content "
                 "with anything. Write model='naive-bayes'."
             )
+
+
+def _nearly_unique(tables: PublishedTables) -> list[str]:
+    """The columns in which most tuples have a value that nobody else has."""
+    found = []
+    for name, codes in zip(tables.names, tables.columns, strict=True):
+        times = np.bincount(codes[tables.combination])
+        if np.sum(times == 1) > _ALONE * tables.tuples:
+            found.append(name)
+    return found
 
 
 @dataclass(frozen=True)

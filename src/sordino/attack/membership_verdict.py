@@ -68,8 +68,12 @@ def write_membership(found: Document, path: Path) -> Path:
                      for each in rates)  # fmt: skip
         sections.insert(0, Section(title="Found at a rate of false alarms", rows=rows, charts=_charts(rates),
                                    head=("asked", "false alarms (95 %)", "members are found (95 %)")))  # fmt: skip
-    page = Page(title="Were these people in the table?", audience="attack", lead=tuple(membership_words(found)),
-                sections=tuple(sections))  # fmt: skip
+    page = Page(
+        title="Were these people in the table?",
+        audience="owner" if verdict else "attack",
+        lead=tuple(membership_words(found)),
+        sections=tuple(sections),
+    )
     return write_whole(path, report_html(page))
 
 

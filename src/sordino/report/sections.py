@@ -18,7 +18,9 @@ Document = Mapping[str, Any]
 #: A published number and ours agree when ours comes this near to it, relative to its size.
 NEAR = 0.05
 
+_LANES = {"epsilon": "ε", "rho": "ρ"}
 _MOST_CELLS = 60
+_WIDEST = 8
 _DIGITS = 6
 
 
@@ -65,8 +67,21 @@ def model_section(document: Document, title: str = "") -> Section:
         title=title or document["estimator"],
         words=("Everything that the model learned follows from the releases in its receipt.",),
         head=("", ""),
-        rows=table_of([*facts, *((f"learned: {name.rstrip('_')}", f"{shape} numbers") for name, shape in shapes)]),
+        rows=table_of([*facts, *((f"learned: {name.rstrip('_')}", f"{shape} values") for name, shape in shapes)]),
         code=receipt_words(learned["receipt_"]["receipt"]),
+    )
+
+
+def synthetic_section(file: str, rows: Sequence[Mapping[str, Any]]) -> Section:
+    """The first rows of a synthetic table, with as many columns as a page is wide."""
+    names = list(rows[0])[:_WIDEST] if rows else []
+    further = len(rows[0]) - len(names) if rows else 0
+    more = [f"{further} further columns are in the file."] if further else []
+    return Section(
+        title="Synthetic rows",
+        words=(f"The first rows of {file}. Nobody in it exists; it follows from releases alone.", *more),
+        head=tuple(names),
+        rows=tuple(row(*(_short(each[name]) for name in names)) for each in rows),
     )
 
 
@@ -87,7 +102,13 @@ def ledger_section(document: Document, title: str = "") -> Section:
         ),
         head=("entry", "when (UTC)", "what", "lane", "charged"),
         rows=tuple(
-            row(str(each["number"]), each["when"][:16].replace("T", " "), each["what"], each["lane"], each["amount"])
+            row(
+                str(each["number"]),
+                each["when"][:16].replace("T", " "),
+                each["what"],
+                _LANES[each["lane"]],
+                each["amount"],
+            )
             for each in document["entries"]
         ),
     )
