@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from sordino.errors import ParameterError
-from sordino.terminal import AsJson, Progress, columns, command_group, example, file, number, print_json
+from sordino.terminal import AsJson, Progress, columns, command_group, example, file, number, print_json, require_apart
 
 attacks = command_group("attack")
 
@@ -47,6 +47,7 @@ def definetti(
         require_verdict(output)
     if people is not None:
         require_table(people)
+    require_apart("attack", [output, people], [qit, st, truth])
     attack = DeFinettiAttack(random_state=seed, restarts=restarts)
     names: dict[str, Any] = {"count": count} if sensitive is None else {"count": count, "sensitive": sensitive}
     with Progress("attacking") as progress:
@@ -110,6 +111,7 @@ def membership(
         require_verdict(output, (".html", ".htm"))
     if scores is not None:
         require_table(scores)
+    require_apart("attack", [output, scores], [release, candidates, reference])
     chosen: Any = method  # checked by the attack
     with Progress("attacking"):
         asked, truth = read_frame(candidates, "attack"), None

@@ -35,6 +35,7 @@ from sordino.terminal import (
     file,
     number,
     print_json,
+    require_apart,
 )
 
 #: Beyond this, parts of a level would round to certainty.
@@ -98,6 +99,7 @@ def init(
     from sordino.domain import draft_toml
     from sordino.table.opening import open_source
 
+    require_apart("init", [output], [table])
     kinds = open_source(table).kinds
     drafted = {name: _DRAFTED[kind] for name, kind in kinds.items() if kind in _DRAFTED}
     left_out = [name for name in kinds if name not in drafted]

@@ -12,7 +12,18 @@ import typer
 
 from sordino.errors import ModelError, ParameterError, TableError
 from sordino.row_file import RowFile
-from sordino.terminal import AsJson, Progress, budget, example, file, number, print_json, require_writable, saved
+from sordino.terminal import (
+    AsJson,
+    Progress,
+    budget,
+    example,
+    file,
+    number,
+    print_json,
+    require_apart,
+    require_writable,
+    saved,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -67,6 +78,7 @@ def fit(
     chosen = _configured(estimator, setting or [], epsilon, delta)
     if target is None and getattr(chosen, "needs_target", False):
         raise ParameterError(f"fit: {estimator} learns a column. Name it with --target COLUMN.")
+    require_apart("fit", [output], [table, domain, ledger])
     require_writable("fit", output)
     opened = open_table(table, Domain.from_toml(domain), ledger=budget("fit", ledger, no_ledger), name=name)
     with Progress("learning") as opened.session.progress:
@@ -91,6 +103,7 @@ def predict(
 
     if model.suffix.lower() in (".csv", ".parquet", ".feather", ".arrow"):
         raise ModelError(f"predict: the model comes first, then the table. Got {str(model)!r} for the model.")
+    require_apart("predict", [output], [model, table])
     loaded = load(model)
     if not hasattr(loaded, "predict"):
         raise ModelError(f"predict: {str(model)!r} holds a {type(loaded).__name__}, which predicts nothing.")

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from sordino.errors import ParameterError
-from sordino.terminal import AsJson, example, file, print_json
+from sordino.terminal import SQLITE, AsJson, example, file, print_json, require_apart
 
 Items = Annotated[
     list[Path],
@@ -23,9 +23,6 @@ RealRows = Annotated[str | None, typer.Option("--table", metavar="TABLE", help="
 OwnDomain = Annotated[Path | None, file("--domain", words="With --owner: public facts about the table.")]
 
 EXAMPLE = example("sordino report answer.json patients.ledger -o report.html")
-
-#: How SQLite begins its files.
-_SQLITE = b"SQLite format 3\x00"
 
 
 def report(
@@ -49,6 +46,7 @@ def report(
         raise ParameterError("report: the owner's page needs --owner FILE, --table TABLE and --domain FILE together.")
     if owner is not None and owner.resolve() == output.resolve():
         raise ParameterError("report: the owner's page holds exact answers. Name another file than with -o.")
+    require_apart("report", [output, owner], [*items, table, domain])
     documents = {path.name: _document(path) for path in items}
     for name, document in documents.items():
         _require_private(name, document)
@@ -75,7 +73,7 @@ def _document(path: Path) -> Mapping[str, Any]:
     problem = ""
     try:
         content = path.read_bytes()
-        if content.startswith(_SQLITE):
+        if content.startswith(SQLITE):
             return _ledger(path)
         document = json.loads(content)
         if isinstance(document, dict):

@@ -11,7 +11,18 @@ import typer
 
 from sordino.errors import ParameterError
 from sordino.row_file import RowFile
-from sordino.terminal import AsJson, Progress, budget, example, file, number, print_json, require_writable, saved
+from sordino.terminal import (
+    AsJson,
+    Progress,
+    budget,
+    example,
+    file,
+    number,
+    print_json,
+    require_apart,
+    require_writable,
+    saved,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,15 +80,13 @@ def synthesize(
         raise ParameterError(f"synthesize: --rows must be at least 0. Got {rows}.")
     if seed < 0:
         raise ParameterError(f"synthesize: --seed must be at least 0. Got {seed}.")
+    kept = model or output.with_suffix(".json")
+    require_apart("synthesize", [output, kept, report], [table, domain, ledger])
     facts = Domain.from_toml(domain)
     if target is not None:
         facts[target]  # said before anything is paid
     opened = open_table(table, facts, ledger=budget("synthesize", ledger, no_ledger), name=name)
-    synthesizer, kept = TableSynthesizer(epsilon, delta, target=target), model or output.with_suffix(".json")
-    if len({each.resolve() for each in (Path(table), output, kept)}) < 3:
-        raise ParameterError(
-            "synthesize: the table, the rows and the model need a file each. Name others with -o, --model."
-        )
+    synthesizer = TableSynthesizer(epsilon, delta, target=target)
     require_writable("synthesize", kept)
     if report is not None:
         _require_page(report)

@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 from collections.abc import Sequence
+from glob import glob
 from pathlib import Path
 from types import TracebackType
 from typing import Annotated, Any
@@ -14,6 +15,9 @@ from typing import Annotated, Any
 import typer
 
 from sordino.errors import LedgerError, ModelError, ParameterError
+
+#: How SQLite begins its files.
+SQLITE = b"SQLite format 3\x00"
 
 #: Work that takes longer than this, in seconds, shows that it is alive.
 PATIENCE = 0.5
@@ -66,6 +70,31 @@ def existing_ledger(path: Path) -> Path:
     if not os.path.lexists(path):
         raise LedgerError(f"ledger: there is no file {str(path)!r}. Make one with sordino ledger create.")
     return path
+
+
+def require_apart(who: str, written: Sequence[Path | None], read: Sequence[str | Path | None]) -> None:
+    """No file that is read is written over, none is written twice, and a ledger never: it would forget its charges."""
+    taken = {Path(each).resolve() for given in read if given is not None for each in (given, *glob(str(given)))}
+    for path in written:
+        if path is None:
+            continue
+        if path.resolve() in taken or is_ledger(path):
+            raise ParameterError(
+                f"{who}: {str(path)!r} is read here, written twice or a ledger, and must not be written over. "
+                "Name another file."
+            )
+        taken.add(path.resolve())
+
+
+def is_ledger(path: Path) -> bool:
+    """Whether a file is there that begins as ledgers do."""
+    if not path.is_file():  # nothing is read from a pipe
+        return False
+    try:
+        with path.open("rb") as file:
+            return file.read(len(SQLITE)) == SQLITE
+    except OSError:
+        return False
 
 
 def require_writable(who: str, path: Path) -> None:
