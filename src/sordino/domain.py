@@ -194,7 +194,7 @@ class Domain:
         except (OSError, UnicodeDecodeError) as error:
             problem = type(error).__name__
         if problem:
-            raise DomainError(f"Domain: {str(path)!r} cannot be read ({problem}).")
+            raise DomainError(f"Domain: {str(path)!r} cannot be read ({problem}). sordino init drafts one.")
         return cls.from_toml_text(text, str(path))
 
     @classmethod

@@ -43,16 +43,17 @@ def beside_the_truth(name: str, document: Document, table: PrivateTable) -> Sect
     """A section that compares one document with the rows; None for a document that says nothing about them."""
     if "query" not in document:
         return None
-    released = section_of(document, name)
+    released = section_of(document)
     exact = table.ask(
         *_arguments(document), epsilon=math.inf, random_state=0, **dict(document.get("options") or {})
     ).to_dict(document["level"])
-    truth = section_of({**document, **to_plain(exact)}, name)
+    truth = section_of({**document, **to_plain(exact)})
     rows = [
         row(mine[0], mine[1], theirs[1], mine[2], mine[3])
         for mine, theirs in zip(released.rows, truth.rows, strict=True)
     ]
-    return Section(title=released.title, head=("", "released", "exact", "from", "to"), rows=tuple(rows))
+    head = ("", "released", "exact", *released.head[2:])
+    return Section(title=f"{released.title} ({name})", head=head, rows=tuple(rows))
 
 
 def synthetic_beside_real(name: str, document: Document, data: Any, domain: Domain) -> Section:

@@ -103,7 +103,7 @@ def _document(path: str | os.PathLike[str]) -> Mapping[str, Any]:
     except (OSError, ValueError) as error:
         problem = type(error).__name__
     if problem:
-        raise ModelError(f"load: {os.fspath(path)!r} cannot be read as JSON ({problem}).")
+        raise ModelError(f"load: {os.fspath(path)!r} cannot be read as JSON ({problem}). Give what save or fit wrote.")
     if not isinstance(document, dict) or document.get("format") != _FORMAT or document.get("version") != _VERSION:
         raise ModelError(f"load: {os.fspath(path)!r} is not a model of version {_VERSION}.")
     return document

@@ -19,6 +19,10 @@ Document = Mapping[str, Any]
 NEAR = 0.05
 
 _LANES = {"epsilon": "ε", "rho": "ρ"}
+_IN_VALUES = "Each range holds the exact answer on the clipped table with {level} confidence."
+_IN_RANKS = (
+    "How many ranks of the clipped table lie between the exact answer and the released one, with {level} confidence."
+)
 _MOST_CELLS = 60
 _WIDEST = 8
 _DIGITS = 6
@@ -40,7 +44,7 @@ def answer_section(document: Document, title: str = "") -> Section:
     asked = f"{document['query']} of {', '.join(document['columns'])}" if document.get("columns") else document["query"]
     values, (low, high) = document["value"], document["interval"]
     level = f"{100 * document['level']:g} %"
-    unit = " (in ranks)" if document["interval_unit"] == "ranks" else ""
+    in_ranks = document["interval_unit"] == "ranks"
     names = _names(document, values)
     flat, lows, highs = (list(_flat(each)) for each in (values, low, high))
     if len(lows) != len(flat):  # one interval in ranks for one value
@@ -49,8 +53,8 @@ def answer_section(document: Document, title: str = "") -> Section:
     more = [f"{len(rows) - _MOST_CELLS} further values are in the file."] if len(rows) > _MOST_CELLS else []
     return Section(
         title=title or asked,
-        words=(f"Each range{unit} holds the exact answer on the clipped table with {level} confidence.", *more),
-        head=("", "released", "from", "to"),
+        words=((_IN_RANKS if in_ranks else _IN_VALUES).format(level=level), *more),
+        head=("", "released", *(("ranks from", "ranks to") if in_ranks else ("from", "to"))),
         rows=tuple(rows[:_MOST_CELLS]),
         charts=tuple(_counts(asked, names, flat, lows, highs)) if document["query"] == "histogram" else (),
         code=receipt_words(document["receipt"]),
