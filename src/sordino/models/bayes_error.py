@@ -16,6 +16,7 @@ from scipy.special import logsumexp
 from scipy.stats import chi2, norm
 
 from sordino.errors import ParameterError
+from sordino.models.mixture_law import drawn, log_joint
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -51,13 +52,7 @@ class Mixture:
 
     def log_joint(self, points: Floats) -> Floats:
         """log (prior x density), a column per class."""
-        listed = []
-        for prior, mean, covariance in zip(self.priors, self.means, self.covariances, strict=True):
-            root = np.linalg.cholesky(covariance)
-            apart = np.linalg.solve(root, (points - mean).T)
-            size = len(mean) * math.log(2 * math.pi) / 2 + np.log(np.diag(root)).sum()
-            listed.append(math.log(prior) - size - 0.5 * np.einsum("ij,ij->j", apart, apart))
-        return np.column_stack(listed)
+        return log_joint(self.priors, self.means, self.covariances, points)
 
 
 def bayes_error(
@@ -75,10 +70,8 @@ def bayes_error(
     if mixture.means.shape[1] == 1:
         return BayesError(_exact(mixture), 0.0)
     public = np.random.default_rng(0) if generator is None else generator
-    classes = public.choice(len(mixture.priors), size=draws, p=mixture.priors)
-    roots = np.linalg.cholesky(mixture.covariances)
-    noise = public.normal(size=(draws, mixture.means.shape[1]))
-    joint = mixture.log_joint(mixture.means[classes] + np.einsum("nij,nj->ni", roots[classes], noise))
+    points, _ = drawn(mixture.priors, mixture.means, mixture.covariances, draws, public)
+    joint = mixture.log_joint(points)
     losses = 1 - np.exp(joint.max(axis=1) - logsumexp(joint, axis=1))
     return BayesError(float(losses.mean()), float(losses.std(ddof=1) / math.sqrt(draws)))
 

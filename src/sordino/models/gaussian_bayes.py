@@ -23,6 +23,7 @@ from sordino.models.gaussians import (
     checked_covariance,
     usual_gaussians,
 )
+from sordino.models.mixture_law import drawn
 from sordino.models.ranges import Ranges, bought_ranges, declared_ranges
 from sordino.statistics.histograms import CategoryAxis
 
@@ -130,14 +131,10 @@ class GaussianBayes(Classifier):
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
             raise ParameterError(f"sample: n must be a whole number of at least 1. Got {n!r}.")
         generator = np.random.default_rng(0 if random_state is None else random_state)
-        labels = generator.choice(len(self.classes_), size=n, p=self.class_prior_)
-        roots = np.linalg.cholesky(self.covariances_)
-        drawn = self.means_[labels] + np.einsum(
-            "nij,nj->ni", roots[labels], generator.normal(size=(n, len(self.centre_)))
-        )
+        points, labels = drawn(self.class_prior_, self.means_, self.covariances_, n, generator)
         lows = [self.domain_.real(name).low for name in self.domain_.columns]
         highs = [self.domain_.real(name).high for name in self.domain_.columns]
-        return np.clip(drawn, lows, highs), self.classes_[labels]
+        return np.clip(points, lows, highs), self.classes_[labels]
 
 
 def learned(

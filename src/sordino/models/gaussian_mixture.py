@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NoReturn
 
 import numpy as np
@@ -12,6 +11,7 @@ from sordino.cost import Amount
 from sordino.domain import Domain, Neighbours
 from sordino.errors import ParameterError
 from sordino.models.estimator import Floats, PrivateEstimator
+from sordino.models.mixture_law import drawn, log_joint
 from sordino.models.mixture_steps import Kind, Mixture, Space, Steps
 
 _KINDS = ("spherical", "diag", "tied", "full")
@@ -115,11 +115,8 @@ class GaussianMixture(DensityMixin, PrivateEstimator):
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
             raise ParameterError(f"sample: n must be a whole number of at least 1. Got {n!r}.")
         generator = np.random.default_rng(0 if random_state is None else random_state)
-        components = generator.choice(len(self.weights_), size=n, p=self.weights_)
-        roots = np.linalg.cholesky(self.covariances_)
-        normal = generator.normal(size=(n, self.means_.shape[1]))
-        drawn = self.means_[components] + np.einsum("nij,nj->ni", roots[components], normal)
-        return np.clip(drawn, *self._limits()), components
+        points, components = drawn(self.weights_, self.means_, self.covariances_, n, generator)
+        return np.clip(points, *self._limits()), components
 
     def _keep(self, space: Space, mixture: Mixture) -> None:
         """The mixture in the columns' own units: within the space as found, outside of it round."""
@@ -140,13 +137,7 @@ class GaussianMixture(DensityMixin, PrivateEstimator):
         """Log weight plus log density of each component; rows are clipped as in ``fit``, a missing cell is the mean."""
         rows = self._test_rows(X)
         rows = np.clip(np.where(np.isnan(rows), self.weights_ @ self.means_, rows), *self._limits())
-        found = np.empty((len(rows), len(self.weights_)))
-        for place, (mean, covariance) in enumerate(zip(self.means_, self.covariances_, strict=True)):
-            root = np.linalg.cholesky(covariance)
-            distances = (np.linalg.solve(root, (rows - mean).T) ** 2).sum(axis=0)
-            constant = 2 * np.log(np.diag(root)).sum() + len(mean) * math.log(2 * math.pi)
-            found[:, place] = np.log(self.weights_[place]) - (constant + distances) / 2
-        return found
+        return log_joint(self.weights_, self.means_, self.covariances_, rows)
 
     def _limits(self) -> tuple[Floats, Floats]:
         columns = [self.domain_.real(name) for name in self.domain_.columns]

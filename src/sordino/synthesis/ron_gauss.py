@@ -21,9 +21,11 @@ from sordino.cost import Amount
 from sordino.domain import Column, Domain, Neighbours, Real
 from sordino.errors import ParameterError
 from sordino.models.estimator import Floats, PrivateEstimator
+from sordino.models.mixture_law import drawn
 from sordino.privacy.price import Question
 from sordino.queries.private_table import PrivateTable
 from sordino.repair.positive_definite import from_triangle
+from sordino.statistics.moments import triangle
 from sordino.statistics.projected import Projected
 from sordino.statistics.sums import Sum
 from sordino.statistics.vectors import LARGEST_DIMENSION, Ball
@@ -204,12 +206,12 @@ class RONGauss(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimat
         )
         sizes = counts if asked.classes else counts.sum(keepdims=True)
         size, classes = len(scales), len(sizes)
-        triangle = size * (size + 1) // 2
-        variances = np.array([law.variance for law in moments.laws[:triangle]]) / moments.unit**2
+        entries = triangle(size)
+        variances = np.array([law.variance for law in moments.laws[:entries]]) / moments.unit**2
         found = class_gaussians(
             sizes,
             np.array(sums.in_units()).reshape(classes, size),
-            from_triangle(np.array(moments.in_units()).reshape(classes, triangle)),
+            from_triangle(np.array(moments.in_units()).reshape(classes, entries)),
             sums.laws[0].variance / sums.unit**2,
             from_triangle(variances),
         )
@@ -242,14 +244,7 @@ class RONGauss(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimat
 
     def _draw(self, count: int, generator: np.random.Generator) -> tuple[Floats, np.ndarray[Any, Any]]:
         """Points of the small space (and a target beside them), and the class of each."""
-        chosen = generator.choice(len(self.proportions_), size=count, p=self.proportions_)
-        normal = generator.normal(size=(count, self.means_.shape[1]))
-        roots = np.linalg.cholesky(self.covariances_)
-        rows = np.empty_like(normal)
-        for place, (mean, root) in enumerate(zip(self.means_, roots, strict=True)):
-            mine = chosen == place
-            rows[mine] = mean + normal[mine] @ root.T
-        return rows, chosen
+        return drawn(self.proportions_, self.means_, self.covariances_, count, generator)
 
     def sample(self, n: int = 1, random_state: Any = None) -> Any:
         """``n`` synthetic rows of the small space; with a target, the pair of rows and targets.
