@@ -16,7 +16,8 @@ from sordino.models.estimator import Floats, Opening
 from sordino.models.gaussian_bayes import checked_ranges, learned, log_scores
 from sordino.models.gaussians import Gaussians, candidates, questions, spreads
 from sordino.models.ranges import Ranges, declared_ranges
-from sordino.models.rules import CHOICE, ENOUGH_RECORDS, Rule, bought_rule, counted_rule, on_enough, rules_of, weighed
+from sordino.models.rules import CHOICE, ENOUGH_RECORDS, Rule, bought_rule, counted_rule, rules_of, weighed
+from sordino.models.thinning import thinned
 from sordino.statistics.histograms import CategoryAxis
 from sordino.statistics.hits import ConstantHits, Discriminant, ModelHits
 
@@ -125,7 +126,8 @@ class PrivateClassifier(Classifier):
         models = ModelHits(found.of(opening.features, COMPARED_STEPS), classes, compared)
         weights, paid = (1.0, 1 / len(listed), RULES_WEIGHT), cost.share(CHOICE)
         joined = weighed(opening.session, (models, constants, rules), weights, paid)
-        index, receipt = opening.session.choose(on_enough(joined, float(self.class_count_.sum())), paid)
+        rows = float(self.class_count_.sum())
+        index, receipt = opening.session.choose(thinned(joined, rows, ENOUGH_RECORDS), paid)
         opening.receipts.append(receipt)
         part, place = joined.place(index)
         if part == 0:

@@ -18,11 +18,11 @@ import numpy as np
 
 from sordino.cost import Cost
 from sordino.domain import Domain
+from sordino.models.thinning import thinned
 from sordino.privacy.price import Question
 from sordino.privacy.session import Session
 from sordino.release import Receipt
 from sordino.repair.shrinkage import towards
-from sordino.statistics.choice import HASH_BITS, Subsample
 from sordino.statistics.norm_ranks import NormRanks
 from sordino.statistics.ranks import Ranks
 from sordino.statistics.statistic import GRID_STEPS
@@ -85,7 +85,7 @@ def bought_ranges(session: Session, columns: tuple[str, ...], cost: Cost, rows: 
     dimension, receipts = len(columns), []
 
     def chosen(scores: Ranks, share: str) -> float:
-        index, receipt = session.choose(thinned(scores, rows), cost.share(SHARES[share]))
+        index, receipt = session.choose(thinned(scores, rows, ENOUGH_RECORDS), cost.share(SHARES[share]))
         receipts.append(receipt)
         return scores.candidates[index]
 
@@ -106,10 +106,3 @@ def bought_ranges(session: Session, columns: tuple[str, ...], cost: Cost, rows: 
     moved = towards(moved, moved.mean(), noise**2)[0]
     centre = np.clip(centre + moved, -1, 1)
     return Ranges(tuple(centre.tolist()), radius_around(centre, "reach", held), tuple(receipts))
-
-
-def thinned(scores: Any, rows: float) -> Any:
-    """The same scores on about ``ENOUGH_RECORDS`` of the records, when there are many more."""
-    if rows <= 2 * ENOUGH_RECORDS:
-        return scores
-    return Subsample(scores, max(1, int(ENOUGH_RECORDS / rows * 2**HASH_BITS)))

@@ -12,10 +12,11 @@ import numpy as np
 from sordino.cost import Cost
 from sordino.domain import Domain
 from sordino.models.estimator import Opening
+from sordino.models.thinning import thinned
 from sordino.privacy.price import Question
 from sordino.privacy.session import Session
 from sordino.statistics.by_class import ByClass
-from sordino.statistics.choice import HASH_BITS, ChoiceScores, Joined, Subsample
+from sordino.statistics.choice import ChoiceScores, Joined
 from sordino.statistics.count import Count
 from sordino.statistics.cut_table import CutTable
 from sordino.statistics.histograms import CategoryAxis
@@ -76,13 +77,6 @@ def weighed(session: Session, parts: tuple[ChoiceScores, ...], weights: tuple[fl
     return Joined(parts, tuple(round(scale * (log - max(logs))) for log in logs))
 
 
-def on_enough(scores: ChoiceScores, rows: float) -> ChoiceScores:
-    """The same scores on about ``ENOUGH_RECORDS`` of the records, when there are many more."""
-    if rows <= 2 * ENOUGH_RECORDS:
-        return scores
-    return Subsample(scores, max(1, int(ENOUGH_RECORDS / rows * 2**HASH_BITS)))
-
-
 def bought_rule(opening: Opening, classes: CategoryAxis, cost: Cost, rows: float) -> Rule:
     """The best rule, or the best constant, by a noisy maximum of hits; then the counts behind it."""
     if classes.cells < 2:
@@ -90,7 +84,7 @@ def bought_rule(opening: Opening, classes: CategoryAxis, cost: Cost, rows: float
     rules, constants = rules_of(opening.features, classes), ConstantHits(classes, opening.features)
     paid = cost.share(CHOICE)
     joined = weighed(opening.session, (constants, rules), (1.0, 1.0), paid)
-    index, receipt = opening.session.choose(on_enough(joined, rows), paid)
+    index, receipt = opening.session.choose(thinned(joined, rows, ENOUGH_RECORDS), paid)
     opening.receipts.append(receipt)
     part, place = joined.place(index)
     coordinate, cut, low, high = rules.rule(place) if part else (len(opening.features), 0.0, place, place)
