@@ -12,6 +12,7 @@ import numpy as np
 from sordino.cost import Cost
 from sordino.models.estimator import Opening
 from sordino.privacy.price import Question
+from sordino.repair.shrinkage import towards
 from sordino.statistics.by_class import ByClass
 from sordino.statistics.count import Count
 from sordino.statistics.histograms import CategoryAxis
@@ -58,8 +59,7 @@ def bought_counts(opening: Opening, classes: CategoryAxis, cost: Cost) -> Floats
     rows = opening.domain.rows
     largest = float(rows) if rows is not None else max(float(noisy.sum()), 1.0)
     mean = noisy.mean()
-    between = max(0.0, float(np.mean((noisy - mean) ** 2)) - variance)
-    kept = between / (between + variance) if between > 0 else 0.0
+    kept = towards(noisy, mean, variance)[1]
     pulled = np.maximum(largest / len(noisy) + kept * (noisy - mean), 0.05 * largest / len(noisy))
     counts: Floats = pulled * (largest / pulled.sum())
     return counts

@@ -200,13 +200,9 @@ def usual_gaussians(moments: Moments, covariance: Covariance) -> Gaussians:
     """The classifier that ``GaussianBayes`` uses: by structure, without a further look at the table."""
     if moments.structure == "full" and covariance == "full":
         return _matrices(moments, mix=None, ridge=0.25)
-    named = {"full": "shrunk", "pooled": "pooled", "diagonal": "diagonal", "means": "means"}
-    ridge = 0.25 if moments.structure == "full" else 1.0
-    return (
-        _matrices(moments, mix=1.0, ridge=ridge)
-        if named[moments.structure] in ("shrunk", "pooled")
-        else _diagonals(moments)
-    )
+    if moments.structure in ("full", "pooled"):
+        return _matrices(moments, mix=1.0, ridge=0.25 if moments.structure == "full" else 1.0)
+    return _diagonals(moments)
 
 
 def candidates(moments: Moments) -> list[Gaussians]:
@@ -249,9 +245,8 @@ def _matrices(moments: Moments, mix: float | None, ridge: float) -> Gaussians:
         elif mix == 0 or moments.structure == "pooled":
             matrix, own_noise = common, noise
         else:
-            apart = (own - pooled)[~np.eye(dimension, dtype=bool)]
-            scatter = float(np.mean(apart**2)) if dimension > 1 else float((own - pooled)[0, 0] ** 2)
-            share = mix * max(0.0, 1 - own_noise / scatter) if scatter > 0 else 0.0
+            apart = (own - pooled)[~np.eye(dimension, dtype=bool)] if dimension > 1 else (own - pooled)[0]
+            share = mix * float(towards(apart, 0.0, own_noise)[1].item())
             own_noise = (1 - share) ** 2 * noise + share**2 * own_noise
             matrix = (1 - share) * common + share * spectral(own, float(moments.within_noise[place]), FLOOR * usual)
         listed.append(matrix + ridge * math.sqrt(own_noise * dimension) * identity)

@@ -35,8 +35,7 @@ def off_diagonal(matrix: Any, noise: float) -> Floats:
     outside = ~np.eye(len(values), dtype=bool)
     if not outside.any():
         return values
-    square = float(np.mean(values[outside] ** 2))
-    kept = max(0.0, 1 - noise / square) if square > 0 else 0.0
+    kept = towards(values[outside], 0.0, noise)[1]
     return np.where(outside, kept * values, values)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sordino.repair.shrinkage import towards
 from sordino.repair.simplex import on_simplex
 from sordino.synthesis.cells import Cells, Floats, Integers
 
@@ -120,7 +121,5 @@ def _shrunk(counts: Floats, variance: Floats, totals: Floats) -> Floats:
         alone: Floats = pooled[np.newaxis]
         return alone
     sizes = np.maximum(totals, 1.0)[:, np.newaxis]
-    apart = counts / sizes - pooled
-    noise = variance.sum() / sizes[:, 0] ** 2
-    factors = np.maximum(0.0, 1 - noise / np.maximum((apart**2).sum(axis=1), 1e-300))
-    return on_simplex(pooled + factors[:, np.newaxis] * apart, np.ones(len(counts)))
+    pulled, _ = towards(counts / sizes, pooled, variance / sizes**2, axis=1)
+    return on_simplex(pulled, np.ones(len(counts)))

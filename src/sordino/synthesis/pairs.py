@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sordino.repair.shrinkage import towards
 from sordino.repair.simplex import on_simplex
 from sordino.synthesis.cells import Cells, Floats, Integers
 
@@ -90,6 +91,4 @@ def beyond(guess: Floats, counts: Floats, variance: float) -> Floats:
 
     One factor of James and Stein's for the whole table.
     """
-    apart = counts - guess
-    explained = len(apart) * variance / max(float((apart**2).sum()), _TINY)
-    return on_simplex(guess + max(0.0, 1 - explained) * apart, guess.sum())
+    return on_simplex(towards(counts, guess, variance)[0], guess.sum())
