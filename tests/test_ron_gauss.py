@@ -12,8 +12,9 @@ import pytest
 
 import sordino as so
 from sordino.errors import DomainError, ParameterError
+from sordino.models.random_directions import random_directions
 from sordino.synthesis.class_gaussians import class_gaussians
-from sordino.synthesis.directions import above_noise, between_classes, completed, random_directions
+from sordino.synthesis.directions import above_noise, between_classes, completed
 
 GENERATOR = np.random.default_rng(11)
 WIDTH, SIZE = 12, 3000

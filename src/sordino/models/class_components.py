@@ -14,6 +14,7 @@ import numpy as np
 from sordino.cost import Cost
 from sordino.models.estimator import Floats, Opening
 from sordino.privacy.price import Question
+from sordino.repair.positive_definite import from_triangle
 from sordino.statistics.by_class import ByClass
 from sordino.statistics.count import Count
 from sordino.statistics.histograms import CategoryAxis
@@ -44,7 +45,7 @@ def _start(opening: Opening, axis: CategoryAxis, of: Box | Projected, components
     """Quantiles of a normal law along the longest axis of each class."""
     size = len(of.columns)
     inner = (Count(of.reads), Sum(of), SecondMoment(of, frobenius=True))
-    questions = [Question(ByClass(each, axis), _share(cost, part)) for each, part in zip(inner, _START, strict=True)]
+    questions = [Question(ByClass(each, axis), cost.share(part)) for each, part in zip(inner, _START, strict=True)]
     totals = opening.session.answer(questions)
     opening.receipts.extend(total.receipt for total in totals)
     counts = np.maximum(totals[0].in_units(), 1.0)
@@ -53,10 +54,7 @@ def _start(opening: Opening, axis: CategoryAxis, of: Box | Projected, components
     places = [NormalDist().inv_cdf((place + 0.5) / components) for place in range(components)]
     centres = np.empty((axis.cells, components, size))
     for label, (mean, triangle) in enumerate(zip(means, triangles, strict=True)):
-        spread = np.zeros((size, size))
-        spread[np.triu_indices(size)] = triangle
-        spread = spread + np.triu(spread, 1).T - np.outer(mean, mean)
-        lengths, directions = np.linalg.eigh(spread)
+        lengths, directions = np.linalg.eigh(from_triangle(triangle) - np.outer(mean, mean))
         longest = directions[:, -1] * np.sqrt(max(float(lengths[-1]), 0.0))
         centres[label] = np.clip(mean + np.outer(places, longest), -1, 1)
     return centres
@@ -65,17 +63,13 @@ def _start(opening: Opening, axis: CategoryAxis, of: Box | Projected, components
 def _moved(opening: Opening, labels: ComponentLabels, centres: Floats, cost: Cost) -> Floats:
     """Every centre moved to the noisy mean of its records, where they are enough to be seen."""
     inner = (Count(labels.of.reads), Sum(labels.of))
-    questions = [Question(ByClass(each, labels), _share(cost, part)) for each, part in zip(inner, _ROUND, strict=True)]
+    questions = [Question(ByClass(each, labels), cost.share(part)) for each, part in zip(inner, _ROUND, strict=True)]
     sizes, sums = opening.session.answer(questions)
     opening.receipts.extend((sizes.receipt, sums.receipt))
     counts = np.array(sizes.in_units()).reshape(centres.shape[:2])
     means = np.array(sums.in_units()).reshape(centres.shape) / np.maximum(counts, 1.0)[:, :, None]
     seen = counts > _FEWEST_DEVIATIONS * np.sqrt(sizes.laws[0].variance) / sizes.unit
     return np.where(seen[:, :, None], np.clip(means, -1, 1), centres)
-
-
-def _share(cost: Cost, part: Fraction) -> Cost:
-    return cost if cost.infinite else cost.share(part)
 
 
 def _plain(centres: Floats) -> tuple[tuple[tuple[float, ...], ...], ...]:

@@ -20,6 +20,7 @@ from sordino.models.estimator import Floats, Opening, PrivateEstimator
 from sordino.models.soft_truncation import soft_table
 from sordino.privacy.price import Question
 from sordino.release import NoisyTotal
+from sordino.repair.ball import into_ball
 from sordino.repair.positive_definite import from_triangle
 from sordino.statistics.count import Count
 from sordino.statistics.gradients import Gradients, Model, Points, Soft
@@ -179,7 +180,7 @@ class GradientEM(PrivateEstimator):
 
     def _within(self, parameters: Floats) -> Floats:
         """No longer than the public bound."""
-        return parameters * min(1.0, self.length / max(1e-300, float(np.linalg.norm(parameters))))
+        return into_ball(parameters, self.length)
 
     # ---- the start -------------------------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from sordino.models.classifier import Classifier
 from sordino.models.estimator import Floats, Opening
 from sordino.models.margin_descent import descended
 from sordino.models.quadratic_forms import Gaussians, gaussians_of
+from sordino.models.random_directions import random_directions
 from sordino.privacy.margin_losses import Huber, Loss, Softmax
 from sordino.privacy.perturbed_minimiser import Minimisation, usual_ridge
 from sordino.privacy.price import Question
@@ -175,7 +176,7 @@ class LargeMarginMixture(Classifier):
         (price,) = opening.session.price([question])
         unit = price.statistic.unit / (1.0 if isinstance(of, Box) else math.sqrt(size))
         if math.sqrt(price.laws[0].variance) / unit / number > WORST_CENTRE:
-            return _sum(shares[1:])
+            return sum(shares[1:], Cost())
         (total,) = opening.session.answer([question])
         opening.receipts.append(total.receipt)
         widest = 1.0 if isinstance(of, Box) else of.radius
@@ -284,22 +285,13 @@ class LargeMarginMixture(Classifier):
 
 def _shares(cost: Cost) -> list[Cost]:
     """For the number of records, for the centre, and for the rest."""
-    if cost.infinite:
-        return [cost] * 3
     centre = CENTRE_SHARE[cost.is_pure]
     return [cost.share(part) for part in (COUNT_SHARE, centre, 1 - COUNT_SHARE - centre)]
 
 
 def _split(cost: Cost) -> tuple[Cost, Cost]:
     """What the components cost, and what is left."""
-    return (cost, cost) if cost.infinite else (cost.share(COMPONENTS_SHARE), cost.share(1 - COMPONENTS_SHARE))
-
-
-def _sum(costs: list[Cost]) -> Cost:
-    whole = costs[0]
-    for each in costs[1:]:
-        whole += each
-    return whole
+    return cost.share(COMPONENTS_SHARE), cost.share(1 - COMPONENTS_SHARE)
 
 
 def _projection(asked: Any, columns: int) -> Floats | None:
@@ -309,10 +301,7 @@ def _projection(asked: Any, columns: int) -> Floats | None:
     if isinstance(asked, int) and not isinstance(asked, bool):
         if not 1 <= asked <= columns:
             raise ParameterError(f"LargeMarginMixture: projection must be from 1 to {columns} directions. Got {asked}.")
-        drawn = np.random.default_rng(0).normal(size=(columns, asked))  # public
-        basis, triangle = np.linalg.qr(drawn)
-        found: Floats = basis * np.sign(np.diag(triangle))
-        return found
+        return random_directions(columns, asked, seed=0)
     matrix = np.asarray(asked, dtype=float)
     if matrix.ndim != 2 or len(matrix) != columns or not np.isfinite(matrix).all():
         raise ParameterError(f"LargeMarginMixture: projection must be a number, or a matrix of {columns} rows.")

@@ -13,6 +13,7 @@ import numpy as np
 from sordino.cost import Cost
 from sordino.models.estimator import Floats, Opening
 from sordino.privacy.price import Question
+from sordino.repair.ball import into_ball
 from sordino.statistics.directions import Directions, Products
 from sordino.statistics.labels import ClassLabels, ComponentLabels
 from sordino.statistics.margin_gradients import LONGEST_WEIGHTS, MarginGradients
@@ -33,7 +34,7 @@ def descended(
     records: float,
 ) -> Floats:
     """A row of weights per output."""
-    share = cost if cost.infinite else cost.share(Fraction(1, rounds))
+    share = cost.share(Fraction(1, rounds))
     weights = np.zeros((labels.cells, len(features.columns)))
     later = np.zeros_like(weights)
     step = min(_LONGEST_STEP, _WAY / rounds) / records
@@ -41,13 +42,7 @@ def descended(
         asked = MarginGradients(features, labels, tuple(map(tuple, weights.tolist())))
         (total,) = opening.session.answer([Question(asked, share)])
         opening.receipts.append(total.receipt)
-        weights = _held(weights - step * np.array(total.in_units()).reshape(weights.shape))
+        moved = weights - step * np.array(total.in_units()).reshape(weights.shape)
+        weights = into_ball(moved, LONGEST_WEIGHTS / 2)  # scores stay exact
         later += weights if number >= rounds // 2 else 0.0
     return later / (rounds - rounds // 2)
-
-
-def _held(weights: Floats) -> Floats:
-    """Rows pulled back to the longest that scores stay exact for."""
-    lengths = np.linalg.norm(weights, axis=1, keepdims=True)
-    held: Floats = weights * np.minimum(1.0, LONGEST_WEIGHTS / 2 / np.maximum(lengths, 1e-300))
-    return held

@@ -21,6 +21,7 @@ from sordino.models.estimator import Floats, Opening
 from sordino.models.ranges import HELD, Ranges, bought_ranges, declared_ranges
 from sordino.privacy.price import Question
 from sordino.release import NoisyTotal
+from sordino.repair.ball import into_ball
 from sordino.repair.positive_definite import from_triangle, with_floor
 from sordino.repair.shrinkage import towards
 from sordino.statistics.components import (
@@ -218,13 +219,13 @@ class Steps:
         places[:, : len(lattice.edges)] = middles(lattice, reaches)[kept]
         with threadpool_limits(1):  # so that its sums have one order
             found = KMeans(self.components, n_init=10, random_state=0).fit(places, sample_weight=counts[kept])
-        return _inside(found.cluster_centers_)
+        return into_ball(found.cluster_centers_)
 
     def _along(self, space: Space) -> Floats:
         """Places along the first direction, as far apart as equal parts of one normal law."""
         places = np.zeros((self.components, len(space.variances)))
         places[:, 0] = _quantiles(self.components) * math.sqrt(space.variances[0])
-        return _inside(places)
+        return into_ball(places)
 
     def _publicly_started(self) -> tuple[Space, Mixture]:
         """Places along the diagonal of the declared box, a supposed variance, and rounds if they can be borne."""
@@ -250,7 +251,7 @@ class Steps:
         """One component: its mean."""
         (total,) = self._asked({Sum(space.of(self.columns)): share})
         mean = towards([total.in_units()], 0.0, _deviation(total) ** 2)[0] / self.size
-        alone = Mixture(np.array([self.size]), _inside(mean), np.empty(0))
+        alone = Mixture(np.array([self.size]), into_ball(mean), np.empty(0))
         return replace(alone, covariances=space.common(alone)[None])
 
     def _rounds(self, space: Space, means: Floats, share: Fraction) -> Mixture:
@@ -279,7 +280,7 @@ class Steps:
         moves = np.array(totals[1].in_units()).reshape(self.components, -1) * reach / sizes[:, None]
         noise = (_deviation(totals[1]) * reach / sizes) ** 2
         moves = np.array([towards(move, 0.0, each)[0] for move, each in zip(moves, noise, strict=True)])
-        moved = Mixture(sizes, _inside(mixture.means + moves), np.empty(0))
+        moved = Mixture(sizes, into_ball(mixture.means + moves), np.empty(0))
         if not last:
             return moved
         return replace(moved, covariances=self._covariances(space, moved, moves, reach, totals[2:]))
@@ -322,12 +323,6 @@ def _quantiles(parts: int) -> Floats:
     """Where the middles of equally likely parts of a standard normal law lie."""
     quantiles: Floats = ndtri((np.arange(parts) + 0.5) / parts)
     return quantiles
-
-
-def _inside(places: Floats) -> Floats:
-    """Within the ball."""
-    inside: Floats = places / np.maximum(1.0, np.linalg.norm(places, axis=-1, keepdims=True))
-    return inside
 
 
 def _rows(places: Any) -> tuple[tuple[float, ...], ...]:

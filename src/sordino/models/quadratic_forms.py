@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sordino.models.estimator import Floats
+from sordino.repair.positive_definite import from_triangle
 
 #: The smallest eigenvalue of a matrix, beside the largest size of any: so that each can be inverted.
 _SMALLEST_EIGENVALUE = 1e-3
@@ -49,10 +50,7 @@ def gaussians_of(weights: Floats, classes: int, quadratic: bool, middles: Floats
 def _symmetric(weights: Floats, size: int) -> Floats:
     """Matrices S with (u, 1)' S (u, 1) = <weights, products>."""
     rows, columns = np.triu_indices(size)
-    halves = weights / np.where(rows == columns, 1.0, np.sqrt(2))
-    matrices = np.zeros((len(weights), size, size))
-    matrices[:, rows, columns] = matrices[:, columns, rows] = halves
-    return matrices
+    return from_triangle(weights / np.where(rows == columns, 1.0, np.sqrt(2)))
 
 
 def _tied(weights: Floats, size: int) -> Floats:

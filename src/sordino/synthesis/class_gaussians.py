@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from sordino.repair.ball import into_ball
 from sordino.repair.positive_definite import with_floor
 from sordino.repair.shrinkage import off_diagonal, towards
 
@@ -38,7 +39,7 @@ def class_gaussians(
     distance that is noise. A class's matrix is then as noisy as a mixture of its own and the pooled one.
     """
     proportions = counts / counts.sum()
-    means = in_ball(sums / counts[:, None])
+    means = into_ball(sums / counts[:, None])
     common = (proportions @ means)[None]
     if len(counts) > 1:
         means, _ = towards(means, common, sum_variance / counts[:, None] ** 2, axis=1)
@@ -62,9 +63,3 @@ def _repaired(covariance: Floats, variances: Floats) -> Floats:
     noise, size = float(variances[0, -1]), len(covariance)
     smallest = _SMALLEST_SHARE * float(np.trace(covariance)) / size
     return with_floor(off_diagonal(covariance, noise), max(np.sqrt(noise * size), smallest, _SMALLEST_VARIANCE))
-
-
-def in_ball(vectors: Floats) -> Floats:
-    """Vectors along the last axis, pulled into the unit ball."""
-    pulled: Floats = vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1.0)
-    return pulled

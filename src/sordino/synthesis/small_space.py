@@ -17,8 +17,10 @@ import numpy as np
 from sordino.cost import Cost
 from sordino.domain import Real
 from sordino.models.estimator import Opening
+from sordino.models.random_directions import random_directions
 from sordino.privacy.price import Question
 from sordino.release import NoisyTotal
+from sordino.repair.ball import into_ball
 from sordino.repair.positive_definite import from_triangle
 from sordino.statistics.by_class import ByClass
 from sordino.statistics.count import Count
@@ -29,8 +31,7 @@ from sordino.statistics.projected import Projected
 from sordino.statistics.statistic import Statistic
 from sordino.statistics.sums import Sum
 from sordino.statistics.vectors import Ball, Box, VectorMap
-from sordino.synthesis.class_gaussians import in_ball
-from sordino.synthesis.directions import above_noise, between_classes, completed, random_directions
+from sordino.synthesis.directions import above_noise, between_classes, completed
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -129,7 +130,7 @@ def public_space(asked: Questions, counts: Floats, components: int, seed: int) -
     radius = 1.5 * math.sqrt(components)
     asked_for = Sum(Projected.of(asked.features, directions, radius))
     (total,) = asked.answer(Question(asked_for, asked.cost("centre")))
-    centre = radius * in_ball(np.array(total.in_units()) / counts.sum())
+    centre = radius * into_ball(np.array(total.in_units()) / counts.sum())
     return SmallSpace(directions, centre, 2 * radius)
 
 
@@ -154,7 +155,7 @@ def bought_space(asked: Questions, counts: Floats, components: int, seed: int) -
         found.append(above_noise(from_triangle(totals[1]), mean, counts.sum(), scale))
     learned = np.hstack(found)
     directions = completed(learned, components, seed)
-    centre = of.radius * in_ball(mean) @ directions
+    centre = of.radius * into_ball(mean) @ directions
     return SmallSpace(directions, centre, 2 * of.radius, min(learned.shape[1], components))
 
 
