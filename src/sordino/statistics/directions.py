@@ -8,7 +8,7 @@ quotient per record, and re-checked in integers.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from sordino.domain import Domain
 from sordino.errors import ParameterError
 from sordino.statistics.projected import Projected
 from sordino.statistics.statistic import GRID_STEPS, Record
-from sordino.statistics.vectors import LARGEST_DIMENSION, Box, inside, squared_norms
+from sordino.statistics.vectors import LARGEST_DIMENSION, Box, inside, on_half_the_grid, squared_norms
 from sordino.table.clipping import Batch, Flags, Floats
 
 #: The name of the coordinate that no column fills.
@@ -87,8 +87,7 @@ class Directions:
 
     def coarser(self) -> Directions | None:
         """The same directions with half as many steps; at least 2^4 remain."""
-        coarsest = 2**4 * math.ceil(math.sqrt(len(self.columns)))
-        return replace(self, steps=self.steps // 2) if self.steps > coarsest else None
+        return on_half_the_grid(self)
 
 
 @dataclass(frozen=True)

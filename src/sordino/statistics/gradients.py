@@ -8,7 +8,7 @@ own units. Proof: ``docs/proofs/em.md``.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
@@ -18,7 +18,7 @@ from sordino.domain import Domain
 from sordino.errors import ParameterError
 from sordino.statistics.elementary import hyperbolic_tangent
 from sordino.statistics.statistic import EXACT_LIMIT, GRID_STEPS, Record, listed
-from sordino.statistics.vectors import LARGEST_DIMENSION, inside, squared_norms
+from sordino.statistics.vectors import LARGEST_DIMENSION, inside, on_half_the_grid, squared_norms
 from sordino.table.clipping import Batch, Flags, Floats
 
 Model = Literal["mixture", "regressions", "missing"]
@@ -209,8 +209,7 @@ class Gradients:
 
     def coarser(self) -> Gradients | None:
         """The same gradients with half as many steps; at least 2^4 remain."""
-        coarsest = 2**4 * math.ceil(math.sqrt(len(self.features)))
-        return replace(self, steps=self.steps // 2) if self.steps > coarsest else None
+        return on_half_the_grid(self)
 
 
 @dataclass(frozen=True)
@@ -273,8 +272,7 @@ class Points:
 
     def coarser(self) -> Points | None:
         """The same ball with half as many steps; at least 2^4 remain."""
-        coarsest = 2**4 * math.ceil(math.sqrt(len(self.features)))
-        return replace(self, steps=self.steps // 2) if self.steps > coarsest else None
+        return on_half_the_grid(self)
 
 
 def _placed(batch: Batch, features: tuple[str, ...]) -> tuple[Floats, Flags, float]:

@@ -8,7 +8,7 @@ is carried over from the large space. Proof: ``docs/proofs/projected.md``.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +17,7 @@ import numpy as np
 from sordino.domain import Domain
 from sordino.errors import ParameterError
 from sordino.statistics.statistic import EXACT_LIMIT, GRID_STEPS, Record, listed, unit_record
-from sordino.statistics.vectors import LARGEST_DIMENSION, inside, squared_norms
+from sordino.statistics.vectors import LARGEST_DIMENSION, inside, on_half_the_grid, squared_norms
 from sordino.table.clipping import Batch, Flags, Floats
 
 #: The entries of the matrix are whole multiples of 2^-24.
@@ -123,5 +123,4 @@ class Projected:
 
     def coarser(self) -> Projected | None:
         """The same ball with half as many steps; at least 2^4 remain."""
-        coarsest = 2**4 * math.ceil(math.sqrt(len(self.matrix[0])))
-        return replace(self, steps=self.steps // 2) if self.steps > coarsest else None
+        return on_half_the_grid(self)

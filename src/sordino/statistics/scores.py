@@ -7,7 +7,7 @@ integers, so it is a function of the record alone, bit for bit. Proof: ``docs/pr
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -16,7 +16,7 @@ from sordino.domain import Domain
 from sordino.errors import ParameterError
 from sordino.statistics.histograms import Axis
 from sordino.statistics.statistic import GRID_STEPS, Record, listed
-from sordino.statistics.vectors import LARGEST_DIMENSION, inside
+from sordino.statistics.vectors import LARGEST_DIMENSION, inside, on_half_the_grid
 from sordino.table.clipping import Batch, Flags, Floats, Integers
 
 #: Scores are numbers of at most this size, on a grid of 2^-16: exact in 2^11 dimensions.
@@ -103,5 +103,4 @@ class Scores:
 
     def coarser(self) -> Scores | None:
         """The same scores with half as many steps; at least 2^4 remain."""
-        coarsest = 2**4 * math.ceil(math.sqrt(len(self.axes)))
-        return replace(self, steps=self.steps // 2) if self.steps > coarsest else None
+        return on_half_the_grid(self)

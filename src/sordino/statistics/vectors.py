@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar, cast
 
 import numpy as np
 
@@ -98,7 +98,7 @@ class Box:
 
     def coarser(self) -> Box | None:
         """The same box with half as many steps; at least 2^4 remain."""
-        return _halved(self)
+        return on_half_the_grid(self)
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ class Ball:
 
     def coarser(self) -> Ball | None:
         """The same ball with half as many steps; at least 2^4 remain."""
-        return _halved(self)
+        return on_half_the_grid(self)
 
 
 def inside(vectors: Floats, steps: int) -> Floats:
@@ -201,9 +201,13 @@ def _check_columns(columns: tuple[str, ...], windows: Windows = None) -> None:
         raise ParameterError(f"statistic: needs 1 to {LARGEST_DIMENSION} distinct columns. Got {len(columns)}.")
 
 
-Map = TypeVar("Map", Box, Ball)
+Map = TypeVar("Map", bound=VectorMap)
 
 
-def _halved(vector_map: Map) -> Map | None:
-    coarsest = 2**4 * math.ceil(math.sqrt(len(vector_map.columns)))  # rounding must stay small beside the ball
-    return replace(vector_map, steps=vector_map.steps // 2) if vector_map.steps > coarsest else None
+def on_half_the_grid(of: Map) -> Map | None:
+    """The same map with half as many steps; None where rounding would no longer be small beside the bound."""
+    coarsest = 2**4 * math.ceil(math.sqrt(len(of.columns)))
+    if of.steps <= coarsest:
+        return None
+    halved: Map = replace(cast(Any, of), steps=of.steps // 2)
+    return halved
