@@ -15,8 +15,7 @@ from sklearn.model_selection import train_test_split
 import sordino as so
 from sordino.cost import Cost
 from sordino.errors import BudgetError, ParameterError
-from sordino.models.gaussian_bayes import log_scores
-from sordino.models.gaussians import Gaussians
+from sordino.models.gaussians import Gaussians, log_scores
 from sordino.models.private_classifier import COMPARED_STEPS, _compared
 
 LABELS = ["left", "right"]

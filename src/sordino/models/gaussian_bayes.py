@@ -9,7 +9,7 @@ import numpy as np
 
 from sordino.cost import Amount, Cost
 from sordino.domain import Domain, Neighbours
-from sordino.errors import ParameterError
+from sordino.models.checks import check_whole
 from sordino.models.class_counts import Accounts, bought_counts, remaining
 from sordino.models.classifier import Classifier
 from sordino.models.estimator import Floats, Opening
@@ -21,10 +21,11 @@ from sordino.models.gaussians import (
     affordable,
     bought_moments,
     checked_covariance,
+    log_scores,
     usual_gaussians,
 )
 from sordino.models.mixture_law import drawn
-from sordino.models.ranges import Ranges, bought_ranges, declared_ranges
+from sordino.models.ranges import Ranges, bought_ranges, checked_ranges, declared_ranges
 from sordino.statistics.histograms import CategoryAxis
 
 #: The part of what is left after the class sizes that pays for private ranges.
@@ -128,8 +129,7 @@ class GaussianBayes(Classifier):
 
     def sample(self, n: int, random_state: Any = None) -> tuple[Floats, np.ndarray[Any, Any]]:
         """Made-up rows and labels from the fitted Gaussians, clipped to the declared bounds. Costs nothing."""
-        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-            raise ParameterError(f"sample: n must be a whole number of at least 1. Got {n!r}.")
+        check_whole("sample: n", n, 1)
         generator = np.random.default_rng(0 if random_state is None else random_state)
         points, labels = drawn(self.class_prior_, self.means_, self.covariances_, n, generator)
         lows = [self.domain_.real(name).low for name in self.domain_.columns]
@@ -156,24 +156,7 @@ def learned(
     return found, bought_moments(opening, structure, of, classes, cost, counts)
 
 
-def log_scores(constants: Floats, slopes: Floats, matrices: Floats | None, vectors: Floats) -> Floats:
-    """Constant + slope · x + x' M x, per class."""
-    scores: Floats = constants + vectors @ slopes.T
-    if matrices is not None:
-        for place, matrix in enumerate(matrices):
-            scores[:, place] += np.einsum("ij,ij->i", vectors @ matrix, vectors)
-    return scores
-
-
 def _poor(moments: Moments, covariance: Covariance) -> tuple[str, ...]:
     if covariance == "auto" and moments.structure == "means":
         return ("too little budget for any covariance: equal variances, and means alone tell the classes apart",)
     return ()
-
-
-def checked_ranges(who: str, ranges: Any) -> Literal["private", "declared"]:
-    """One of the two words."""
-    if ranges not in ("private", "declared"):
-        raise ParameterError(f"{who}: ranges must be 'private' or 'declared'. Got {ranges!r}.")
-    known: Literal["private", "declared"] = ranges
-    return known

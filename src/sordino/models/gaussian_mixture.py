@@ -10,6 +10,7 @@ from sklearn.base import DensityMixin
 from sordino.cost import Amount
 from sordino.domain import Domain, Neighbours
 from sordino.errors import ParameterError
+from sordino.models.checks import check_whole
 from sordino.models.estimator import Floats, PrivateEstimator
 from sordino.models.mixture_law import drawn, log_joint
 from sordino.models.mixture_steps import Kind, Mixture, Space, Steps
@@ -112,8 +113,7 @@ class GaussianMixture(DensityMixin, PrivateEstimator):
 
     def sample(self, n: int, random_state: Any = None) -> tuple[Floats, np.ndarray[Any, Any]]:
         """Made-up rows and their components, clipped to the declared bounds. Costs nothing."""
-        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-            raise ParameterError(f"sample: n must be a whole number of at least 1. Got {n!r}.")
+        check_whole("sample: n", n, 1)
         generator = np.random.default_rng(0 if random_state is None else random_state)
         points, components = drawn(self.weights_, self.means_, self.covariances_, n, generator)
         return np.clip(points, *self._limits()), components
@@ -149,8 +149,4 @@ class GaussianMixture(DensityMixin, PrivateEstimator):
             raise ParameterError(
                 f"GaussianMixture: covariance_type must be one of {listed}. Got {self.covariance_type!r}."
             )
-        count = self.n_components
-        if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 1 <= count <= LARGEST_COMPONENTS:
-            raise ParameterError(
-                f"GaussianMixture: n_components must be a whole number from 1 to {LARGEST_COMPONENTS}. Got {count!r}."
-            )
+        check_whole("GaussianMixture: n_components", self.n_components, 1, LARGEST_COMPONENTS)

@@ -188,12 +188,21 @@ class Gaussians:
     def coefficients(self) -> tuple[Floats, Floats, Floats | None]:
         """Constants, slopes and matrices of the log scores; no matrices when all covariances are one."""
         precisions: Any = np.linalg.inv(self.covariances)
-        spreads: Any = np.linalg.slogdet(self.covariances)[1]
+        log_sizes: Any = np.linalg.slogdet(self.covariances)[1]
         slopes = np.einsum("cij,cj->ci", precisions, self.means)
-        constants = -0.5 * spreads - 0.5 * np.einsum("ci,ci->c", slopes, self.means)
+        constants = -0.5 * log_sizes - 0.5 * np.einsum("ci,ci->c", slopes, self.means)
         alike = bool(np.all(precisions == precisions[0]))
         matrices = None if alike else -0.5 * self.tempered * precisions
         return np.log(self.priors) + self.tempered * constants, self.tempered * slopes, matrices
+
+
+def log_scores(constants: Floats, slopes: Floats, matrices: Floats | None, vectors: Floats) -> Floats:
+    """Constant + slope · x + x' M x, per class: what ``coefficients`` say of vectors."""
+    scores: Floats = constants + vectors @ slopes.T
+    if matrices is not None:
+        for place, matrix in enumerate(matrices):
+            scores[:, place] += np.einsum("ij,ij->i", vectors @ matrix, vectors)
+    return scores
 
 
 def usual_gaussians(moments: Moments, covariance: Covariance) -> Gaussians:

@@ -14,8 +14,9 @@ from typing import Any, Literal
 import numpy as np
 
 from sordino.cost import Amount
-from sordino.domain import Category, Column, Domain, Neighbours, Real
+from sordino.domain import Category, Column, Domain, Neighbours
 from sordino.errors import DomainError, ParameterError
+from sordino.models.checks import interval_of_target
 from sordino.models.estimator import Floats, Opening, PrivateEstimator
 from sordino.models.soft_truncation import soft_table
 from sordino.privacy.price import Question
@@ -250,10 +251,4 @@ class GradientEM(PrivateEstimator):
                 "GradientEM: no bounds are declared for the target. Values are never peeked at: "
                 "write target_bounds=(LOW, HIGH)."
             )
-        try:
-            low, high = self.target_bounds
-            return Real(float(low), float(high))
-        except (TypeError, ValueError):
-            raise ParameterError(
-                f"GradientEM: target_bounds must be a pair (LOW, HIGH) of rising numbers. Got {self.target_bounds!r}."
-            ) from None
+        return interval_of_target("GradientEM", self.target_bounds)

@@ -19,7 +19,7 @@ from sordino.models.class_components import bought_centres
 from sordino.models.classifier import Classifier
 from sordino.models.estimator import Floats, Opening
 from sordino.models.margin_descent import descended
-from sordino.models.quadratic_forms import Gaussians, gaussians_of
+from sordino.models.quadratic_forms import QuadraticForms, gaussians_of
 from sordino.models.random_directions import random_directions
 from sordino.privacy.margin_losses import Huber, Loss, Softmax
 from sordino.privacy.perturbed_minimiser import Minimisation, usual_ridge
@@ -255,7 +255,7 @@ class LargeMarginMixture(Classifier):
         ridge = given or usual_ridge(loss, len(features.columns), cost, neighbours, orders)
         return Minimisation(features, labels, loss, ridge, order)
 
-    def _gaussians(self) -> Gaussians:
+    def _gaussians(self) -> QuadraticForms:
         """In the units of the columns, or of the projected coordinates where there is a projection."""
         size = len(self.middles_) if self.projection_ is None else self.projection_.shape[1]
         middles = np.zeros(size) if self.centre_ is None else self.centre_

@@ -13,9 +13,9 @@ from sordino.domain import Domain, Neighbours
 from sordino.models.class_counts import Accounts, bought_counts, choice_strength, stated_epsilon
 from sordino.models.classifier import Classifier
 from sordino.models.estimator import Floats, Opening
-from sordino.models.gaussian_bayes import checked_ranges, learned, log_scores
-from sordino.models.gaussians import Gaussians, candidates, questions, spreads
-from sordino.models.ranges import Ranges, declared_ranges
+from sordino.models.gaussian_bayes import learned
+from sordino.models.gaussians import Gaussians, candidates, log_scores, questions, spreads
+from sordino.models.ranges import Ranges, checked_ranges, declared_ranges
 from sordino.models.rules import CHOICE, ENOUGH_RECORDS, Rule, bought_rule, counted_rule, rules_of, weighed
 from sordino.models.thinning import thinned
 from sordino.statistics.histograms import CategoryAxis

@@ -19,7 +19,7 @@ _SMALLEST_EIGENVALUE = 1e-3
 
 
 @dataclass(frozen=True)
-class Gaussians:
+class QuadraticForms:
     """Per class and component, in the columns' own units."""
 
     matrices: Floats
@@ -28,7 +28,7 @@ class Gaussians:
     offsets: Floats
 
 
-def gaussians_of(weights: Floats, classes: int, quadratic: bool, middles: Floats, widths: Floats) -> Gaussians:
+def gaussians_of(weights: Floats, classes: int, quadratic: bool, middles: Floats, widths: Floats) -> QuadraticForms:
     """The reading of weights on directions, or on their products."""
     size = len(middles) + 1
     matrices = -_symmetric(weights, size) if quadratic else -_tied(weights, size)
@@ -39,7 +39,7 @@ def gaussians_of(weights: Floats, classes: int, quadratic: bool, middles: Floats
     means = -np.linalg.solve(inner, outer[:, :, None])[:, :, 0]
     offsets = corner - np.einsum("ki,kij,kj->k", means, inner, means)
     shape = (classes, len(weights) // classes)
-    return Gaussians(
+    return QuadraticForms(
         matrices.reshape(*shape, size, size),
         (middles + widths * means).reshape(*shape, -1),
         (inner / np.outer(widths, widths)).reshape(*shape, size - 1, size - 1),

@@ -12,12 +12,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from sordino.cost import Cost
 from sordino.domain import Domain
+from sordino.errors import ParameterError
 from sordino.models.thinning import thinned
 from sordino.privacy.price import Question
 from sordino.privacy.session import Session
@@ -106,3 +107,11 @@ def bought_ranges(session: Session, columns: tuple[str, ...], cost: Cost, rows: 
     moved = towards(moved, moved.mean(), noise**2)[0]
     centre = np.clip(centre + moved, -1, 1)
     return Ranges(tuple(centre.tolist()), radius_around(centre, "reach", held), tuple(receipts))
+
+
+def checked_ranges(who: str, ranges: Any) -> Literal["private", "declared"]:
+    """One of the two words."""
+    if ranges not in ("private", "declared"):
+        raise ParameterError(f"{who}: ranges must be 'private' or 'declared'. Got {ranges!r}.")
+    known: Literal["private", "declared"] = ranges
+    return known

@@ -18,8 +18,9 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sordino.cost import Amount
-from sordino.domain import Column, Domain, Neighbours, Real
+from sordino.domain import Column, Domain, Neighbours
 from sordino.errors import ParameterError
+from sordino.models.checks import check_whole, interval_of_target
 from sordino.models.estimator import Floats, PrivateEstimator
 from sordino.models.mixture_law import drawn
 from sordino.privacy.price import Question
@@ -143,8 +144,8 @@ class RONGauss(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimat
         if self.projection not in ("public", "bought"):
             raise ParameterError(f"{who}: projection must be 'public' or 'bought'. Got {self.projection!r}.")
         if self.n_components is not None:
-            _check_whole(f"{who}: n_components", self.n_components, 1)
-        _check_whole(f"{who}: projection_seed", self.projection_seed, 0)
+            check_whole(f"{who}: n_components", self.n_components, 1)
+        check_whole(f"{who}: projection_seed", self.projection_seed, 0)
         if self.classes is not None and self.target_bounds is not None:
             raise ParameterError(f"{who}: the target is a class or a number. Give classes or target_bounds, not both.")
 
@@ -157,13 +158,7 @@ class RONGauss(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimat
         """The interval of a target that is a number."""
         if self.target_bounds is None:
             return super()._target_column(labels)
-        problem = ""
-        try:
-            low, high = self.target_bounds
-            return Real(low, high)
-        except (TypeError, ValueError) as error:
-            problem = str(error)
-        raise ParameterError(f"{type(self).__name__}: target_bounds must be a pair (LOW, HIGH). {problem}")
+        return interval_of_target(type(self).__name__, self.target_bounds)
 
     def _remember(self, domain: Domain, features: tuple[str, ...], number: tuple[str, ...], classes: Any) -> None:
         """The public facts by which test rows come into the small space and samples out of it."""
@@ -252,7 +247,7 @@ class RONGauss(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimat
         Costs nothing: it is public randomness about a release. Classes come in the released proportions.
         """
         check_is_fitted(self)
-        _check_whole(f"{type(self).__name__}: n", n, 0)
+        check_whole("sample: n", n, 0)
         rows, chosen = self._draw(n, np.random.default_rng(random_state))
         points = rows[:, : self.n_components_]
         if self.classes_ is not None:
@@ -286,11 +281,6 @@ class RONGauss(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimat
     def _n_features_out(self) -> int:
         """For the names of the new features."""
         return self.n_components_
-
-
-def _check_whole(what: str, value: Any, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or int(value) < least:
-        raise ParameterError(f"{what} must be a whole number of at least {least}. Got {value!r}.")
 
 
 def _unit_ball(

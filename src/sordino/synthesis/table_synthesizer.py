@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from sordino.cost import Amount, Cost
 from sordino.domain import Category, Column, Domain, Neighbours, Real
 from sordino.errors import ParameterError
+from sordino.models.checks import check_whole
 from sordino.models.estimator import Opening, PrivateEstimator
 from sordino.privacy.session import Session
 from sordino.queries.private_table import PrivateTable
@@ -122,8 +123,7 @@ class TableSynthesizer(PrivateEstimator):
         check_is_fitted(self)
         if n is None:
             return round(self.rows_)
-        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
-            raise ParameterError(f"sample: n must be a whole number of at least 0. Got {n!r}. Write sample(1000).")
+        check_whole("sample: n", n, 0)
         return int(n)
 
     def _schema(self) -> pa.Schema:
