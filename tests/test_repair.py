@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sordino.errors import ParameterError
+from sordino.repair.ball import into_ball
 from sordino.repair.positive_definite import from_triangle, replaced_eigenvalues, symmetric, with_floor
 from sordino.repair.shrinkage import off_diagonal, spectral, towards
 
@@ -69,13 +70,23 @@ def test_shrinkage_brings_noisy_covariances_nearer_to_the_truth(repair: object) 
 def test_no_noise_changes_nothing() -> None:
     matrix = covariance(np.random.default_rng(2), 6)
     assert off_diagonal(matrix, 0) == pytest.approx(matrix)
-    assert spectral(matrix, 0) == pytest.approx(matrix, abs=0.5)
+    assert spectral(matrix, 0) == pytest.approx(matrix)
     assert off_diagonal(np.eye(1), 3.0).tolist() == [[1.0]]
     kept, factor = towards([1.0, 3.0], 2.0, 0.0)
     assert kept.tolist() == [1.0, 3.0]
     assert factor.item() == 1
     assert towards([1.0, 3.0], 2.0, 5.0)[0].tolist() == [2.0, 2.0]
     assert towards([2.0, 2.0], 2.0, 0.0)[0].tolist() == [2.0, 2.0]
+
+
+def test_vectors_outside_a_ball_are_pulled_to_its_sphere_and_no_other_moves() -> None:
+    vectors = np.random.default_rng(3).normal(size=(50, 4))
+    vectors[0] = 0
+    lengths, pulled = np.linalg.norm(vectors, axis=1), into_ball(vectors, 1.5)
+    assert 0 < (lengths > 1.5).sum() < 50
+    np.testing.assert_allclose(np.linalg.norm(pulled, axis=1), np.minimum(lengths, 1.5))
+    np.testing.assert_array_equal(pulled[lengths <= 1.5], vectors[lengths <= 1.5])
+    np.testing.assert_allclose(pulled * np.maximum(lengths / 1.5, 1)[:, None], vectors)
 
 
 def test_triangles_and_bad_matrices() -> None:

@@ -127,10 +127,10 @@ class GaussianBayes(Classifier):
         gaussians = Gaussians("fitted", self.class_prior_, means, covariances)
         return log_scores(*gaussians.coefficients(), self.record_map.placed(self.domain_, rows))
 
-    def sample(self, n: int, random_state: Any = None) -> tuple[Floats, np.ndarray[Any, Any]]:
+    def sample(self, n: int, random_state: Any = 0) -> tuple[Floats, np.ndarray[Any, Any]]:
         """Made-up rows and labels from the fitted Gaussians, clipped to the declared bounds. Costs nothing."""
         check_whole("sample: n", n, 1)
-        generator = np.random.default_rng(0 if random_state is None else random_state)
+        generator = np.random.default_rng(random_state)
         points, labels = drawn(self.class_prior_, self.means_, self.covariances_, n, generator)
         lows = [self.domain_.real(name).low for name in self.domain_.columns]
         highs = [self.domain_.real(name).high for name in self.domain_.columns]

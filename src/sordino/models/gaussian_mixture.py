@@ -111,10 +111,10 @@ class GaussianMixture(DensityMixin, PrivateEstimator):
             "Compare numbers of components by score(X) on rows of your own."
         )
 
-    def sample(self, n: int, random_state: Any = None) -> tuple[Floats, np.ndarray[Any, Any]]:
+    def sample(self, n: int, random_state: Any = 0) -> tuple[Floats, np.ndarray[Any, Any]]:
         """Made-up rows and their components, clipped to the declared bounds. Costs nothing."""
         check_whole("sample: n", n, 1)
-        generator = np.random.default_rng(0 if random_state is None else random_state)
+        generator = np.random.default_rng(random_state)
         points, components = drawn(self.weights_, self.means_, self.covariances_, n, generator)
         return np.clip(points, *self._limits()), components
 

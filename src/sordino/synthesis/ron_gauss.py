@@ -241,7 +241,7 @@ class RONGauss(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimat
         """Points of the small space (and a target beside them), and the class of each."""
         return drawn(self.proportions_, self.means_, self.covariances_, count, generator)
 
-    def sample(self, n: int = 1, random_state: Any = None) -> Any:
+    def sample(self, n: int = 1, random_state: Any = 0) -> Any:
         """``n`` synthetic rows of the small space; with a target, the pair of rows and targets.
 
         Costs nothing: it is public randomness about a release. Classes come in the released proportions.
