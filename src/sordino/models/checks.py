@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,13 @@ def check_whole(what: str, value: Any, least: int, most: int | None = None) -> N
     if not whole or value < least or (most is not None and value > most):
         ends = f"of at least {least}" if most is None else f"from {least} to {most:,}"
         raise ParameterError(f"{what} must be a whole number {ends}. Got {value!r}.")
+
+
+def check_word(what: str, value: Any, allowed: Sequence[str]) -> None:
+    """One of some words."""
+    if value not in allowed:
+        *others, last = map(repr, allowed)
+        raise ParameterError(f"{what} must be {', '.join(others)} or {last}. Got {value!r}.")
 
 
 def interval_of_target(who: str, bounds: Any) -> Real:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, NoReturn, get_args
 
 import numpy as np
 from sklearn.base import DensityMixin
@@ -10,12 +10,10 @@ from sklearn.base import DensityMixin
 from sordino.cost import Amount
 from sordino.domain import Domain, Neighbours
 from sordino.errors import ParameterError
-from sordino.models.checks import check_whole
+from sordino.models.checks import check_whole, check_word
 from sordino.models.estimator import Floats, PrivateEstimator
 from sordino.models.mixture_law import drawn, log_joint
-from sordino.models.mixture_steps import Kind, Mixture, Space, Steps
-
-_KINDS = ("spherical", "diag", "tied", "full")
+from sordino.models.mixture_steps import Clusters, Kind, Space, Steps
 
 #: More components than this are a mistake rather than a question.
 LARGEST_COMPONENTS = 1000
@@ -118,7 +116,7 @@ class GaussianMixture(DensityMixin, PrivateEstimator):
         points, components = drawn(self.weights_, self.means_, self.covariances_, n, generator)
         return np.clip(points, *self._limits()), components
 
-    def _keep(self, space: Space, mixture: Mixture) -> None:
+    def _keep(self, space: Space, mixture: Clusters) -> None:
         """The mixture in the columns' own units: within the space as found, outside of it round."""
         columns = [self.domain_.real(name) for name in self.domain_.columns]
         widths = np.array([column.half_width for column in columns])
@@ -144,9 +142,5 @@ class GaussianMixture(DensityMixin, PrivateEstimator):
         return np.array([column.low for column in columns]), np.array([column.high for column in columns])
 
     def _check(self) -> None:
-        if self.covariance_type not in _KINDS:
-            listed = ", ".join(map(repr, _KINDS))
-            raise ParameterError(
-                f"GaussianMixture: covariance_type must be one of {listed}. Got {self.covariance_type!r}."
-            )
+        check_word("GaussianMixture: covariance_type", self.covariance_type, get_args(Kind))
         check_whole("GaussianMixture: n_components", self.n_components, 1, LARGEST_COMPONENTS)

@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from sordino.cost import Cost
-from sordino.errors import ParameterError
+from sordino.models.checks import check_word
 from sordino.models.estimator import Opening
 from sordino.privacy.price import Question
 from sordino.release import NoisyTotal
@@ -287,7 +287,6 @@ def _diagonals(moments: Moments, alike: bool = False, tempered: float = 1.0) -> 
 
 def checked_covariance(who: str, covariance: Any) -> Covariance:
     """One of the known words."""
-    if covariance not in get_args(Covariance):
-        raise ParameterError(f"{who}: covariance must be one of {', '.join(get_args(Covariance))}. Got {covariance!r}.")
+    check_word(f"{who}: covariance", covariance, get_args(Covariance))
     known: Covariance = covariance
     return known

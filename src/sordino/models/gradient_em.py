@@ -16,7 +16,7 @@ import numpy as np
 from sordino.cost import Amount
 from sordino.domain import Category, Column, Domain, Neighbours
 from sordino.errors import DomainError, ParameterError
-from sordino.models.checks import interval_of_target
+from sordino.models.checks import check_word, interval_of_target
 from sordino.models.estimator import Floats, Opening, PrivateEstimator
 from sordino.models.soft_truncation import soft_table
 from sordino.privacy.price import Question
@@ -227,9 +227,7 @@ class GradientEM(PrivateEstimator):
 
     def _check(self) -> None:
         for name, allowed in (("model", tuple(_ROUNDS)), ("truncation", ("clip", "soft"))):
-            if getattr(self, name) not in allowed:
-                listed = ", ".join(map(repr, allowed))
-                raise ParameterError(f"GradientEM: {name} must be one of {listed}. Got {getattr(self, name)!r}.")
+            check_word(f"GradientEM: {name}", getattr(self, name), allowed)
         for name in ("length", "noise", "clip", "scale", "beta", "step"):
             value = getattr(self, name)
             if value is None and name in ("clip", "scale"):

@@ -15,6 +15,7 @@ import numpy as np
 
 from sordino.cost import Cost, order_of, positive
 from sordino.errors import ParameterError
+from sordino.models.checks import check_word
 from sordino.models.class_components import bought_centres
 from sordino.models.classifier import Classifier
 from sordino.models.estimator import Floats, Opening
@@ -57,6 +58,10 @@ class LargeMarginMixture(Classifier):
     for some twenty coordinates at most. ``ridge`` is chosen from public numbers; one too small is refused.
     ``solver="gradient-descent"`` finds the softmax's weights by ``rounds`` of exact noisy sums instead: it streams,
     runs on Spark, and its arithmetic is not idealised.
+
+    Learned: ``weights_``, a row per output, on the features of records seen from ``centre_`` (None where that was not
+    worth its price); and what they read as, per class and component: ``matrices_``, ``centroids_``,
+    ``inverse_covariances_`` and ``offsets_``. ``records_`` is the released number of records, ``ridge_`` the ridge.
 
     >>> model = LargeMarginMixture(epsilon=1, bounds=(0, 10), classes=["a", "b"], random_state=0)
     >>> model = model.fit([[1, 2], [2, 1], [8, 9], [9, 8]] * 50, ["a", "a", "b", "b"] * 50)
@@ -119,12 +124,9 @@ class LargeMarginMixture(Classifier):
 
     def _check(self) -> None:
         who = type(self).__name__
-        if self.features not in ("auto", "linear", "quadratic"):
-            raise ParameterError(f"{who}: features must be 'auto', 'linear' or 'quadratic'. Got {self.features!r}.")
-        if self.loss not in ("softmax", "huber"):
-            raise ParameterError(f"{who}: loss must be 'softmax' or 'huber'. Got {self.loss!r}.")
-        if self.solver not in ("minimiser", "gradient-descent"):
-            raise ParameterError(f"{who}: solver must be 'minimiser' or 'gradient-descent'. Got {self.solver!r}.")
+        check_word(f"{who}: features", self.features, ("auto", "linear", "quadratic"))
+        check_word(f"{who}: loss", self.loss, ("softmax", "huber"))
+        check_word(f"{who}: solver", self.solver, ("minimiser", "gradient-descent"))
         if self.solver == "gradient-descent" and self.loss != "softmax":
             raise ParameterError(f"{who}: gradient descent is for the softmax loss. Got loss={self.loss!r}.")
         if isinstance(self.rounds, bool) or not isinstance(self.rounds, int) or not 1 <= self.rounds <= 10_000:

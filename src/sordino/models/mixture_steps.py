@@ -102,7 +102,7 @@ class Space:
         """The smallest variance that a component may have."""
         return _FLOOR * float(self.variances.mean())
 
-    def within_means(self, mixture: Mixture) -> float:
+    def within_means(self, mixture: Clusters) -> float:
         """The mean variance about the means of a mixture: that of all records less that of the means."""
         if self.within is not None:
             return self.within
@@ -110,7 +110,7 @@ class Space:
         total = float(self.variances.sum())
         return max(total - between, 0.05 * total) / len(self.variances)
 
-    def common(self, mixture: Mixture) -> Floats:
+    def common(self, mixture: Clusters) -> Floats:
         """The covariance about the means that all components share: it costs nothing more."""
         if self.within is not None:
             return self.within * np.eye(len(self.variances))
@@ -119,7 +119,7 @@ class Space:
 
 
 @dataclass(frozen=True)
-class Mixture:
+class Clusters:
     """Noisy sizes, means, and covariances within a space."""
 
     sizes: Floats
@@ -146,7 +146,7 @@ class Steps:
         root = float(opening.cost.epsilon) / _PURE if opening.cost.is_pure else math.sqrt(float(opening.cost.rho))
         self.clarity = math.inf if opening.cost.infinite else surely * root
 
-    def fit(self) -> tuple[Space, Mixture]:
+    def fit(self) -> tuple[Space, Clusters]:
         """All steps, or as many of them as the released size can bear."""
         if self.clarity < CLEAR["start"]:
             return self._publicly_started()
@@ -227,7 +227,7 @@ class Steps:
         places[:, 0] = _quantiles(self.components) * math.sqrt(space.variances[0])
         return into_ball(places)
 
-    def _publicly_started(self) -> tuple[Space, Mixture]:
+    def _publicly_started(self) -> tuple[Space, Clusters]:
         """Places along the diagonal of the declared box, a supposed variance, and rounds if they can be borne."""
         self.words.append("the start is public: by the released size, one from the table would be noise")
         dimension, quantiles = len(self.columns), _quantiles(self.components)
@@ -242,22 +242,22 @@ class Steps:
             return space, self._rounds(space, means, rest)
         self.words.append("no rounds: by the released size, they would be noise; sizes alone are bought")
         (total,) = self._asked({ComponentSizes(Components(space.of(self.columns), _rows(means))): rest})
-        mixture = Mixture(self._sizes(total), means, np.empty(0))
+        mixture = Clusters(self._sizes(total), means, np.empty(0))
         return space, replace(mixture, covariances=np.tile(space.common(mixture), (self.components, 1, 1)))
 
     # ---- rounds ----------------------------------------------------------------------------------------------------
 
-    def _alone(self, space: Space, share: Fraction) -> Mixture:
+    def _alone(self, space: Space, share: Fraction) -> Clusters:
         """One component: its mean."""
         (total,) = self._asked({Sum(space.of(self.columns)): share})
         mean = towards([total.in_units()], 0.0, _deviation(total) ** 2)[0] / self.size
-        alone = Mixture(np.array([self.size]), into_ball(mean), np.empty(0))
+        alone = Clusters(np.array([self.size]), into_ball(mean), np.empty(0))
         return replace(alone, covariances=space.common(alone)[None])
 
-    def _rounds(self, space: Space, means: Floats, share: Fraction) -> Mixture:
+    def _rounds(self, space: Space, means: Floats, share: Fraction) -> Clusters:
         """Two rounds that give each record to its nearest mean, and one that shares it."""
         of = space.of(self.columns)
-        mixture = Mixture(np.full(self.components, self.size / self.components), means, np.empty(0))
+        mixture = Clusters(np.full(self.components, self.size / self.components), means, np.empty(0))
         for _ in range(2):
             mixture = self._round(Components(of, _rows(mixture.means)), mixture, space, share / 3)
         logarithms = tuple(np.log(np.maximum(mixture.weights, 1e-6)).tolist())
@@ -266,8 +266,8 @@ class Steps:
         return self._round(shared, mixture, space, share / 3, last=True)
 
     def _round(
-        self, shared: Components, mixture: Mixture, space: Space, share: Fraction, *, last: bool = False
-    ) -> Mixture:
+        self, shared: Components, mixture: Clusters, space: Space, share: Fraction, *, last: bool = False
+    ) -> Clusters:
         """Sizes and moves, and in the last round spreads about the means where they are asked for."""
         reach = min(2.0, _REACH * math.sqrt(space.within_means(mixture) * len(space.variances)))
         asked: list[Statistic] = [ComponentSizes(shared), ComponentMoves(shared, reach)]
@@ -280,7 +280,7 @@ class Steps:
         moves = np.array(totals[1].in_units()).reshape(self.components, -1) * reach / sizes[:, None]
         noise = (_deviation(totals[1]) * reach / sizes) ** 2
         moves = np.array([towards(move, 0.0, each)[0] for move, each in zip(moves, noise, strict=True)])
-        moved = Mixture(sizes, into_ball(mixture.means + moves), np.empty(0))
+        moved = Clusters(sizes, into_ball(mixture.means + moves), np.empty(0))
         if not last:
             return moved
         return replace(moved, covariances=self._covariances(space, moved, moves, reach, totals[2:]))
@@ -292,7 +292,7 @@ class Steps:
         return sizes
 
     def _covariances(
-        self, space: Space, mixture: Mixture, moves: Floats, reach: float, totals: Sequence[NoisyTotal]
+        self, space: Space, mixture: Clusters, moves: Floats, reach: float, totals: Sequence[NoisyTotal]
     ) -> Floats:
         """The common covariance; each component's own is drawn towards it by the share that is noise."""
         common = space.common(mixture)

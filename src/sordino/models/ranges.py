@@ -18,7 +18,7 @@ import numpy as np
 
 from sordino.cost import Cost
 from sordino.domain import Domain
-from sordino.errors import ParameterError
+from sordino.models.checks import check_word
 from sordino.models.thinning import thinned
 from sordino.privacy.price import Question
 from sordino.privacy.session import Session
@@ -111,7 +111,6 @@ def bought_ranges(session: Session, columns: tuple[str, ...], cost: Cost, rows: 
 
 def checked_ranges(who: str, ranges: Any) -> Literal["private", "declared"]:
     """One of the two words."""
-    if ranges not in ("private", "declared"):
-        raise ParameterError(f"{who}: ranges must be 'private' or 'declared'. Got {ranges!r}.")
+    check_word(f"{who}: ranges", ranges, ("private", "declared"))
     known: Literal["private", "declared"] = ranges
     return known

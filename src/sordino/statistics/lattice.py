@@ -45,12 +45,12 @@ class LatticeCells(Statistic):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """LatticeCells along each axis."""
+        """Cells along each axis."""
         return tuple(len(axis) + 1 for axis in self.edges)
 
     @property
     def size(self) -> int:
-        """LatticeCells of the grid, the last axis running fastest."""
+        """Cells of the grid, the last axis running fastest."""
         return math.prod(self.shape)
 
     def _codes(self, batch: Batch) -> Integers:

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from sordino.cost import Amount
 from sordino.domain import Column, Domain, Neighbours
 from sordino.errors import ParameterError
-from sordino.models.checks import check_whole, interval_of_target
+from sordino.models.checks import check_whole, check_word, interval_of_target
 from sordino.models.estimator import Floats, PrivateEstimator
 from sordino.models.mixture_law import drawn
 from sordino.privacy.price import Question
@@ -141,8 +141,7 @@ class RONGauss(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimat
 
     def _check(self) -> None:
         who = type(self).__name__
-        if self.projection not in ("public", "bought"):
-            raise ParameterError(f"{who}: projection must be 'public' or 'bought'. Got {self.projection!r}.")
+        check_word(f"{who}: projection", self.projection, ("public", "bought"))
         if self.n_components is not None:
             check_whole(f"{who}: n_components", self.n_components, 1)
         check_whole(f"{who}: projection_seed", self.projection_seed, 0)
