@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sordino.errors import ParameterError
 from sordino.repair.ball import into_ball
 from sordino.repair.positive_definite import from_triangle, replaced_eigenvalues, symmetric, with_floor
-from sordino.repair.shrinkage import off_diagonal, spectral, towards
+from sordino.repair.shrinkage import off_diagonal, spectral, spikes, towards
 
 
 def noisy_symmetric(generator: np.random.Generator, size: int, scale: float) -> np.ndarray:
@@ -77,6 +77,20 @@ def test_no_noise_changes_nothing() -> None:
     assert factor.item() == 1
     assert towards([1.0, 3.0], 2.0, 5.0)[0].tolist() == [2.0, 2.0]
     assert towards([2.0, 2.0], 2.0, 0.0)[0].tolist() == [2.0, 2.0]
+
+
+def test_a_spike_that_noise_made_longer_is_brought_back() -> None:
+    """Mean over 60 draws of 200 x 200 noise: within 2 % of the truth, six standard errors; as seen it is 6 % off."""
+    generator, edge = np.random.default_rng(4), 2 * np.sqrt(200)
+    direction = np.full(200, 200**-0.5)
+    seen = []
+    for _ in range(60):
+        noise = generator.normal(size=(200, 200))
+        noise = np.triu(noise) + np.triu(noise, 1).T
+        seen.append(float(np.linalg.eigvalsh(2 * edge * np.outer(direction, direction) + noise)[-1]))
+    assert np.mean(spikes(seen, edge)) == pytest.approx(2 * edge, rel=0.02)
+    assert np.mean(seen) > 1.04 * 2 * edge
+    assert spikes([-3.0, 0.0, 5.0], 0.0).tolist() == [-3.0, 0.0, 5.0]
 
 
 def test_vectors_outside_a_ball_are_pulled_to_its_sphere_and_no_other_moves() -> None:

@@ -23,6 +23,7 @@ from sordino.privacy.price import Question
 from sordino.release import NoisyTotal
 from sordino.repair.ball import into_ball
 from sordino.repair.positive_definite import from_triangle
+from sordino.repair.shrinkage import spikes
 from sordino.statistics.count import Count
 from sordino.statistics.gradients import Gradients, Model, Points, Soft
 from sordino.statistics.moments import SecondMoment
@@ -218,9 +219,7 @@ class GradientEM(PrivateEstimator):
         values, vectors = np.linalg.eigh(matrix)
         deviation = math.sqrt(total.laws[-1].variance / 2) / total.unit * unit / self.size_
         rest = float(np.median(values))
-        excess = values[-1] - rest
-        inflated = excess**2 - 4 * (len(values) - 1) * deviation**2
-        values[-1] = rest + (excess + math.sqrt(max(inflated, 0.0))) / 2
+        values[-1] = rest + float(spikes(values[-1] - rest, 2 * math.sqrt(len(values) - 1) * deviation))
         return values, vectors
 
     # ---- public choices --------------------------------------------------------------------------------------------

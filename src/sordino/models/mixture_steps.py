@@ -23,7 +23,7 @@ from sordino.privacy.price import Question
 from sordino.release import NoisyTotal
 from sordino.repair.ball import into_ball
 from sordino.repair.positive_definite import from_triangle, with_floor
-from sordino.repair.shrinkage import towards
+from sordino.repair.shrinkage import spikes, towards
 from sordino.statistics.components import (
     ComponentMoments,
     ComponentMoves,
@@ -189,11 +189,10 @@ class Steps:
         values, vectors = np.linalg.eigh(matrix)
         excess, vectors = values[::-1] - trace / dimension, vectors[:, ::-1]
         count = min(dimension, LARGEST_SPACE, max(3, int(np.sum(excess > edge - trace / dimension))))
-        spiked = np.sqrt(np.maximum(excess**2 - edge**2, 0.0))
         seen = np.abs(excess) > edge if edge < trace / 2 else np.zeros(dimension, dtype=bool)
-        spikes = np.where(seen, (excess + np.copysign(spiked, excess)) / 2, 0.0)
+        apart = np.where(seen, spikes(excess, edge), 0.0)
         floor = 0.05 * trace / dimension
-        variances = np.clip(trace / dimension + spikes[:count], floor, 1.0)
+        variances = np.clip(trace / dimension + apart[:count], floor, 1.0)
         outside = (trace - float(variances.sum())) / max(1, dimension - count)
         return Space(ranges, vectors[:, :count], variances, float(np.clip(outside, floor, trace / dimension)))
 

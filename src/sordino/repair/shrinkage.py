@@ -52,6 +52,17 @@ def spectral(matrix: Any, noise: float, floor: float = 0.0) -> Floats:
     return rebuilt(np.maximum(_rising(values - 2 * noise * push.sum(axis=1)), floor), vectors)
 
 
+def spikes(excess: Any, edge: float) -> Floats:
+    """How far single eigenvalues stand out of the rest, without what noise adds to that.
+
+    Symmetric noise alone spreads eigenvalues up to ``edge``; one that stands out by t by itself is seen at
+    t + edge² / (4 t), which is solved for t. Below the edge half of what is seen is kept.
+    """
+    seen = np.asarray(excess, float)
+    found: Floats = (seen + np.copysign(np.sqrt(np.maximum(seen**2 - edge**2, 0.0)), seen)) / 2
+    return found
+
+
 def _rising(values: Floats) -> Floats:
     """The nearest rising sequence in least squares: neighbours that fall are pooled (Ayer et al. 1955)."""
     pools: list[tuple[float, int]] = []

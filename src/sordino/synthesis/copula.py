@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from sordino.repair.positive_definite import with_floor
 from sordino.synthesis.cells import Cells, Floats, Integers
 
 #: Scores stay within this many standard deviations.
@@ -114,8 +115,7 @@ def nearest_correlation(matrix: Floats) -> Floats:
     """Ones on the diagonal, and eigenvalues lifted to the floor."""
     whole = matrix.copy()
     np.fill_diagonal(whole, 1.0)
-    values, vectors = np.linalg.eigh(whole)
-    lifted = (vectors * np.maximum(values, _SMALLEST_EIGENVALUE)) @ vectors.T
+    lifted = with_floor(whole, _SMALLEST_EIGENVALUE)
     scale = 1 / np.sqrt(np.diag(lifted))
     repaired: Floats = lifted * scale[:, np.newaxis] * scale
     return repaired
