@@ -88,7 +88,9 @@ def axis_of(domain: Domain, name: str, bins: Bins) -> CategoryAxis | BinAxis:
         return CategoryAxis.of(domain, name)
     chosen = bins.get(name) if isinstance(bins, Mapping) else bins
     if chosen is None:
-        raise ParameterError(f"histogram: {name!r} is a Real column and needs public bins. Write bins=10, or edges.")
+        raise ParameterError(
+            f"histogram: {name!r} is a Real column and needs public bins. Write bins=10 (--bins 10), or edges."
+        )
     if isinstance(chosen, int | np.integer):
         return BinAxis.of(domain, name, chosen if isinstance(chosen, int) else int(chosen))
     try:

@@ -165,4 +165,4 @@ def require_columns(who: str, kinds: Mapping[str, Kind], columns: Sequence[str])
     for name in columns:
         if name not in kinds:
             listed = "" if "untyped" in kinds.values() else f" It has {', '.join(map(repr, kinds))}."
-            raise TableError(f"{who}: the table has no column {name!r}.{listed}")
+            raise TableError(f"{who}: the table has no column {name!r}.{listed} Check its spelling, or leave it out.")
