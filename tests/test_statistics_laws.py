@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry import BOUNDS, batch_of, domain_of, every_statistic, maps_of, reals
+from registry import BOUNDS, TARGET, batch_of, domain_of, every_statistic, maps_of, reals
 from sensitivity_search import change
 from sordino.domain import Category, Domain, Real
 from sordino.engine.accumulation import Accumulation
@@ -312,6 +312,7 @@ def test_one_missing_cell_takes_out_what_is_read_together(name: str) -> None:
     """A vector is whole or zero; histograms lose the tables that read the cell; sums of amounts lose one column.
 
     A scored cell that is missing scores zero, and its record keeps the other columns; without a class none is kept.
+    Where gaps are allowed a missing value is zero, or filled in by its expectation; without a target none is kept.
     """
     statistic, domain = built(name)
     names = tuple(domain.columns)
@@ -325,6 +326,9 @@ def test_one_missing_cell_takes_out_what_is_read_together(name: str) -> None:
             coordinates = _entries_of(name, statistic.columns.index(column))
             assert not gone[coordinates].any()
             assert gone.any()
+        elif "gaps" in name and column != TARGET:
+            assert gone.any()
+            assert "points" not in name or gone[place] == 0
         elif isinstance(statistic, Misfits):
             assert gone.sum() == statistic.size - 1
         elif isinstance(statistic, Histograms) and "missing" in name:

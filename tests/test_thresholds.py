@@ -34,10 +34,10 @@ from sordino.privacy.noise import SecureNoise
 from sordino.privacy.price import LARGEST_SCALE, Question, price, price_choice
 from sordino.privacy.rehearsal import ObservedSession
 from sordino.release import DiscreteLaplace
-from sordino.statistics import gradients
+from sordino.statistics import components, gradients
 from sordino.statistics.amounts import Amounts
 from sordino.statistics.choice import HASH_BITS, Subsample
-from sordino.statistics.components import ComponentMoments, Components, ComponentSpreads
+from sordino.statistics.components import ComponentMoments, Components, ComponentSizes, ComponentSpreads
 from sordino.statistics.count import Count
 from sordino.statistics.direct import DirectCovariance, DirectMedian
 from sordino.statistics.directions import Directions, Products
@@ -166,10 +166,10 @@ def the_largest_scale() -> None:
 
 def the_coarsest_grid() -> None:
     """Each statistic is halved down to its last grid, and there its record maps still are what it declares."""
-    components = Components(Ball(X), ((0.0,) * 3, (0.5,) * 3))
+    shared = Components(Ball(X), ((0.0,) * 3, (0.5,) * 3))
     chains = {
         Amounts.of(DOMAIN, X): 2**4, DirectMedian("x0", 5): 2**4, DirectCovariance(X, 5): 2**4, UnitSplit(X): 2**4,
-        Sum(Box(X)): 2**5, components: 2**6,
+        Sum(Box(X)): 2**5, shared: 2**6,
     }  # fmt: skip
     for statistic, last in chains.items():
         each: Any = statistic
@@ -177,7 +177,7 @@ def the_coarsest_grid() -> None:
             each = coarser
         steps = getattr(each, "steps", getattr(each, "width", getattr(each, "parts", None))) or each.of.steps
         assert steps == last
-        if each is not components and hasattr(each, "record_maps"):
+        if each is not shared and hasattr(each, "record_maps"):
             assert np.abs(maps(each, rows_of_reals([(-1, 0, 1), (9, 9, 9)]))).max() <= each.largest_entry
 
 
@@ -226,6 +226,25 @@ def exponents() -> None:
 def powers_of_two() -> None:
     for value, power in ((2.0**59, 59), (2.0**60, 60), (2.0**60 * 1.5, 60), (2.0**61, 60), (2.0**300, 60)):
         assert gradients._power_below(value) == 2.0**power
+
+
+def numbers_that_floats_would_lose() -> None:
+    """The largest public numbers of EM leave every map within its bound; what is a little larger is refused."""
+    most = gradients._LARGEST
+    for parameter, sigma in ((most, 1.0), (-most, 1 / most), (1.0, most), (1.0, 1 / most)):
+        for model, target in (("mixture", None), ("regressions", "x0"), ("missing", "x0")):
+            statistic = Sum(Gradients(("x1",), model, (parameter,), sigma, 1.0, target))  # type: ignore[arg-type]
+            with np.errstate(all="ignore"):
+                assert np.abs(maps(statistic, ROWS)).max() <= statistic.largest_entry
+    for parameter, sigma in ((1.01 * most, 1.0), (-1.01 * most, 1.0), (1.0, 1.01 * most), (1.0, 0.99 / most)):
+        assert refuses(lambda theta=parameter, sigma=sigma: Gradients(("x1",), "mixture", (theta,), sigma, 1.0))
+    means, most = ((0.0,) * 3, (0.5,) * 3), components._LARGEST
+    for precision, weights in ((most, (0.0, 0.0)), (1.0, (most, -most)), (most, (-most, most))):
+        statistic = ComponentSizes(Components(Ball(X), means, precision, weights))
+        with np.errstate(all="ignore"):
+            assert (maps(statistic, rows_of_reals([(-1, 0, 1), (0.1, 0.2, 0.3)])).sum(axis=1) == statistic.unit).all()
+    for precision, weights in ((1.01 * most, (0.0, 0.0)), (1.0, (1.01 * most, 0.0)), (1.0, (0.0, -1.01 * most))):
+        assert refuses(lambda one=precision, other=weights: Components(Ball(X), means, one, other))
 
 
 def small_parameters() -> None:
@@ -550,6 +569,10 @@ THRESHOLDS: dict[tuple[str, str], Callable[[], None]] = {
     ("statistics.gradients", "max(1e-09, float(np.linalg.norm(step)))"): a_direction_of_no_length,
     ("statistics.elementary", "np.maximum(values, LOWEST)"): exponents,
     ("statistics.elementary", "np.minimum(np.abs(values), -LOWEST)"): exponents,
+    ("statistics.components", "0 <= self.precision <= _LARGEST"): numbers_that_floats_would_lose,
+    ("statistics.components", "abs(each) <= _LARGEST"): numbers_that_floats_would_lose,
+    ("statistics.gradients", "abs(each) <= _LARGEST"): numbers_that_floats_would_lose,
+    ("statistics.gradients", "1 / _LARGEST <= self.noise <= _LARGEST"): numbers_that_floats_would_lose,
     ("statistics.gradients", "min(60, math.frexp(value)[1] - 1)"): powers_of_two,
     ("statistics.gradients", "max(1e-06, float(np.abs(self.parameters).sum()))"): small_parameters,
     ("statistics.gradients", "max(1e-06, float(np.square(self.parameters).sum()))"): small_parameters,
