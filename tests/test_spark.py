@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -266,9 +267,13 @@ def test_failure_on_a_worker_releases_nothing_and_the_charge_stands(spark: Any, 
         session.answer([Question(wrong, Cost.pure("0.5"))])
     assert [entry.amount for entry in ledger.entries()] == [Cost.pure("0.5").epsilon]
     assert caught.value.__cause__ is caught.value.__context__ is None
-    said = str(caught.value) + "".join(path.read_text(errors="replace") for path in logs.rglob("*") if path.is_file())
+    said = str(caught.value) + written(logs)
     assert "73.12" not in said
     ledger.charge([("another", Cost.pure("0.5"), {})])  # nothing more is gone
+
+
+def written(logs: Path) -> str:
+    return "".join(path.read_text(errors="replace") for path in logs.rglob("*") if path.is_file())
 
 
 def test_the_log_check_sees_what_workers_write(spark: Any, logs: Path) -> None:
@@ -282,7 +287,10 @@ def test_the_log_check_sees_what_workers_write(spark: Any, logs: Path) -> None:
     frame = spark.createDataFrame([(91.0625,)], ["age"])
     with pytest.raises(Exception, match="told"):
         frame.mapInArrow(prints, "age double").collect()
-    assert "91.0625" in "".join(path.read_text(errors="replace") for path in logs.rglob("*") if path.is_file())
+    waited = time.monotonic() + 30
+    while "91.0625" not in written(logs) and time.monotonic() < waited:
+        time.sleep(0.5)  # executors in processes of their own write when they come to it
+    assert "91.0625" in written(logs)
 
 
 def test_declared_complete_column_is_refused_in_public_words(spark: Any) -> None:
