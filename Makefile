@@ -64,7 +64,7 @@ $(VENV)/.made:
 
 $(VENV)/.base: pyproject.toml | $(VENV)/.made
 	@echo "Installing sordino into $(VENV): once, a minute or two."
-	@$(PIP_INSTALL) .
+	@$(PIP_INSTALL) '.[plots]'
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/.made

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sordino.demo import answers, attacked, learning
 from sordino.demo.stage import FILES, Stage, Step, prepared, wrapped
+from sordino.report.page import require_drawing
 from sordino.report.report import write_report
 from sordino.report.section import Page
 
@@ -30,6 +31,7 @@ def run(
     folder: Path, say: Callable[[str], None], progress: Callable[[float], None] = lambda share: None
 ) -> dict[str, object]:
     """Play every step; returns what was shown as plain values."""
+    require_drawing()  # the pages at the end need it: said before anything is done
     started, stage = time.perf_counter(), prepared(folder)
     say("SORDINO DEMO · 569 public cell samples, treated as if they were private\n")
     shown: list[dict[str, object]] = []
