@@ -104,8 +104,11 @@ def lessons(synthetic: Any, test: Any, domain: Domain, target: str) -> list[Less
 def halves(columns: Columns) -> tuple[Columns, Columns]:
     """Two random halves of the rows, with a fixed seed."""
     order = np.random.default_rng(0).permutation(len(next(iter(columns.values()))))
-    first, second = order[: len(order) // 2], order[len(order) // 2 :]
-    return tuple({name: values[part] for name, values in columns.items()} for part in (first, second))  # type: ignore[return-value]
+    middle = len(order) // 2
+    first, second = (
+        {name: values[part] for name, values in columns.items()} for part in (order[:middle], order[middle:])
+    )
+    return first, second
 
 
 def shuffled(columns: Columns) -> Columns:
