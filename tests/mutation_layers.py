@@ -53,6 +53,7 @@ from sordino.statistics.directions import Directions, Products
 from sordino.statistics.histograms import BinAxis, CategoryAxis, Histograms
 from sordino.statistics.moments import SecondMoment
 from sordino.statistics.ranks import RankScores
+from sordino.statistics.squares import Squares
 from sordino.statistics.statistic import Statistic
 from sordino.statistics.sums import Sum
 from sordino.statistics.unit_split import UnitSplit
@@ -390,6 +391,7 @@ def totals(edited: Edited) -> Iterator[str]:
     yield from _totals_of_sources()
     yield from _totals_of_many_blocks()
     yield from _totals_of_many_rows()
+    yield from _totals_of_several_grids()
 
 
 def _totals_of_sources() -> Iterator[str]:
@@ -451,6 +453,21 @@ def _totals_of_many_rows() -> Iterator[str]:
         if found.exact_values() != expected:
             yield f"{threads} threads, blocks of {block_rows}: the total is not the sum of the records' maps"
         yield from _another_number(found, _ROWS, f"{threads} threads")
+
+
+def _totals_of_several_grids() -> Iterator[str]:
+    """The same columns on three grids in one pass, each asked for again after the others, in blocks of many sizes."""
+    generator = np.random.default_rng(1)  # public: made-up rows
+    matrix, names = generator.normal(4, 3, (_ROWS, 2)), ("a", "b")
+    matrix[::89, 1] = np.nan
+    fine, coarse, narrow = Box(names), Box(names, 2**12), Box(names, windows=(so.Real(2, 3), so.Real(0, 1)))
+    statistics = [kind(of) for kind in (Sum, SecondMoment, Squares) for of in (fine, coarse, narrow)]
+    batch = ClippedBatch(_TALL, MatrixBlock(matrix, names))
+    expected = [tuple(map(int, statistic.record_maps(batch).sum(axis=0))) for statistic in statistics]
+    for threads, block_rows in ((1, None), (1, 20_011), (4, 1024), (4, 9000)):
+        found = accumulate(open_source(matrix, names), _TALL, statistics, threads=threads, block_rows=block_rows)
+        if found.exact_values() != expected:
+            yield f"{threads} threads, blocks of {block_rows}, three grids: the total is not the sum of the maps"
 
 
 def _another_number(found: Accumulation, rows: int, name: str) -> Iterator[str]:

@@ -109,6 +109,7 @@ PUBLIC_RANDOMNESS = ("models", "synthesis", "quality", *OUTSIDE)
 REMEMBERED = {
     ("cost", "rho_within"): "epsilon and delta",
     ("statistics.moments", "_two_blocks"): "a dimension",
+    ("statistics.moments", "_upper_places"): "a dimension",
     ("table.clipping", "_affine"): "declared bounds",
     ("table.clipping", "_tiled"): "declared bounds",
     ("engine.local", "_controller"): "nothing",

@@ -13,14 +13,14 @@ import numpy as np
 
 from sordino.domain import Domain
 from sordino.statistics.statistic import Statistic, Total
-from sordino.table.clipping import ClippedBatch, Integers
+from sordino.table.clipping import ClippedBatch, Integers, Workspace
 from sordino.table.source import Block
 
 #: 512 blocks of at most 2^53 stay below 2^63.
 _BLOCKS_PER_LIMB = 512
 
 #: Cells (rows x columns) of a block: small enough to stay in a core's cache.
-_CELLS_PER_BLOCK = 2**18
+_CELLS_PER_BLOCK = 2**19
 
 #: Rows of a block that is only counted: long sweeps, so that threads seldom wait for each other.
 _ROWS_OF_COUNTS = 2**17
@@ -64,13 +64,14 @@ class Accumulation:
         self._sums = [ExactSum(statistic.inner_size) for statistic in statistics]
         self._block_rows = block_rows or _usual_block_rows(statistics)
         self._block_rows = min([self._block_rows, *(statistic.rows_per_block for statistic in statistics)])
+        self._workspace = Workspace()
         self.exact_rows = 0
 
     def add(self, block: Block) -> None:
         """Add the rows of a block."""
         self.exact_rows += len(block)
         for start in range(0, len(block), self._block_rows):
-            batch = ClippedBatch(self._domain, block.slice(start, self._block_rows))
+            batch = ClippedBatch(self._domain, block.slice(start, self._block_rows), self._workspace)
             with np.errstate(all="ignore"):  # a warning about a huge cell would tell of it
                 for statistic, exact_sum in zip(self._statistics, self._sums, strict=True):
                     exact_sum.add(statistic.block_total(batch))

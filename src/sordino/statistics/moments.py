@@ -64,7 +64,7 @@ class SecondMoment(Statistic):
         """One matrix product: every partial sum is an integer below 2^53, so its order does not matter."""
         vectors = self.of.vectors(batch)[0]
         gram = vectors.T @ vectors
-        total: Integers = gram[np.triu_indices(len(self.of.columns))].astype(np.int64)
+        total: Integers = gram.take(_upper_places(len(self.of.columns))).astype(np.int64)
         return total
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
@@ -99,6 +99,13 @@ class SecondMoment(Statistic):
 def triangle(dimension: int) -> int:
     """Entries of an upper triangle with its diagonal."""
     return dimension * (dimension + 1) // 2
+
+
+@lru_cache(maxsize=64)
+def _upper_places(dimension: int) -> Integers:
+    """Places of the upper triangle in a matrix laid out row by row."""
+    places: Integers = np.ravel_multi_index(np.triu_indices(dimension), (dimension, dimension))
+    return places
 
 
 def _box_change(dimension: int, neighbours: Neighbours, unit: int, frobenius: bool) -> tuple[int, int]:

@@ -44,8 +44,9 @@ class Sum(Statistic):
         return self.of.vectors(batch)[0].astype(np.int64)
 
     def block_total(self, batch: Batch) -> Integers:
-        """Exact in floats: every partial sum stays below 2^53."""
-        total: Integers = self.of.vectors(batch)[0].sum(axis=0).astype(np.int64)
+        """A product with ones, which is faster than a sum: exact, since every partial sum stays below 2^53."""
+        vectors = self.of.vectors(batch)[0]
+        total: Integers = (np.ones(len(vectors)) @ vectors).astype(np.int64)
         return total
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:

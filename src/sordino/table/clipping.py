@@ -32,12 +32,30 @@ Batch = Union["ClippedBatch", "ChosenRows"]
 Windows = tuple[Real, ...] | None
 
 
-class ClippedBatch:
-    """Rows of one block, clipped to the domain, on demand and once per use."""
+class Workspace:
+    """Memory that one thread uses again, batch after batch: fresh memory has to be paged in each time."""
 
-    def __init__(self, domain: Domain, block: Block) -> None:
+    def __init__(self) -> None:
+        self._arrays: dict[Hashable, Floats] = {}
+
+    def array(self, use: Hashable, rows: int, columns: int) -> Floats:
+        """An array for this use, with whatever the last batch left in it."""
+        kept = self._arrays.get(use)
+        if kept is None or len(kept) < rows:
+            kept = self._arrays[use] = np.empty((rows, columns))
+        return kept[:rows]
+
+
+class ClippedBatch:
+    """Rows of one block, clipped to the domain, on demand and once per use.
+
+    With a ``workspace`` its grids stand in memory that the next batch writes over.
+    """
+
+    def __init__(self, domain: Domain, block: Block, workspace: Workspace | None = None) -> None:
         self.domain = domain
         self._block = block
+        self._workspace = workspace
         self._grids: dict[tuple[tuple[str, ...], int, Windows], tuple[Floats, Flags | None]] = {}
         self._codes: dict[str, Integers] = {}
         self._made: dict[Hashable, Any] = {}
@@ -82,17 +100,25 @@ class ClippedBatch:
                 values = _with_missing_rule(values, position, name, declared)
         return values
 
+    def _grid_memory(self, use: Hashable, values: Floats) -> Floats | None:
+        """Where to write the grid: over a copy, in the workspace, or (None) where numpy finds room."""
+        if self._block.makes_copies:
+            return values
+        if self._workspace is None or not values.flags.c_contiguous:
+            return None
+        return self._workspace.array(use, *values.shape)
+
     def _quantised(self, columns: tuple[str, ...], steps: int, windows: Windows) -> tuple[Floats, Flags | None]:
         values = self._raw(columns)
         declared = windows or tuple(self.domain.real(name) for name in columns)
         middles, factors = _affine(declared, steps)
         if values.flags.c_contiguous and len(columns) > 1 and len(values) <= _TILE:
             middles, factors = (each[: len(values)] for each in _tiled(declared, steps))
-        grid = np.subtract(values, middles, out=values if self._block.makes_copies else None)
+        grid = np.subtract(values, middles, out=self._grid_memory((columns, steps, windows), values))
         np.multiply(grid, factors, out=grid)
         np.clip(grid, -steps, steps, out=grid)
         np.rint(grid, out=grid)
-        if not np.isnan(grid.sum()):
+        if not np.isnan(grid.min(initial=0.0)):  # which is NaN if any cell is
             return grid, None
         whole: Flags = np.logical_not(np.isnan(grid).any(axis=1))
         grid[~whole] = 0.0
