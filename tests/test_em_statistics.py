@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from pathlib import Path
 from typing import Any
 
@@ -292,3 +293,31 @@ def test_a_gradient_that_floats_lose_stays_in_the_ball(radius: float) -> None:
         vectors, _ = of.vectors(rows)
     assert norms[0] == 0 < np.abs(gradients[0]).max()
     assert (np.square(vectors).sum(axis=1) <= float(of.steps) ** 2).all()
+
+
+def test_a_gradient_whose_norm_floats_lose_costs_one_step() -> None:
+    """Found by search: the norm is .9 and cancels to 0, so the vector is 1.8 times as long as the ball's radius.
+
+    One grid step at a time it needs more than half a million steps, each over the whole batch: its twin needs too many.
+    """
+    domain = Domain({"a": Real(-(2.0**30), 2.0**30), "b": Real(-(2.0**30), 2.0**30)})
+    record = np.array([[-475995136.0, 219651072.0]])
+    of = Gradients(("a", "b"), "mixture", (-475995135.4630408, 219651071.18653885), 1.0, 0.5)
+    gradients, norms, _ = of.unrounded(batch_of(domain, record))
+    ratio = float(np.linalg.norm(gradients) / max(norms[0], 0.5))
+    assert 1.5 < ratio < 2
+    assert rounds_one_step_at_a_time(gradients[0] * (of.steps / 0.5), of.steps, most=1000) == 1000
+    started = time.thread_time()
+    vectors, _ = of.vectors(batch_of(domain, np.repeat(record, 4000, axis=0)))
+    assert time.thread_time() - started < 2  # 2 ms; the twin would take minutes
+    np.testing.assert_allclose(vectors / of.steps, np.repeat(gradients / np.linalg.norm(gradients), 4000, 0), atol=1e-5)
+    assert (np.square(vectors).sum(axis=1) <= float(of.steps) ** 2).all()
+
+
+def rounds_one_step_at_a_time(vector: np.ndarray, steps: int, most: int) -> int:
+    sizes = np.abs(np.rint(vector))
+    for rounds in range(most):
+        if float(sizes @ sizes) <= float(steps) ** 2:
+            return rounds
+        sizes = np.maximum(sizes - 1, 0)
+    return most

@@ -25,6 +25,7 @@ from sordino.statistics.amounts import Amounts
 from sordino.statistics.by_class import ByClass
 from sordino.statistics.count import Count
 from sordino.statistics.direct import DirectCovariance, DirectMedian
+from sordino.statistics.grid_ball import inside
 from sordino.statistics.histograms import BinAxis, CategoryAxis, Histograms
 from sordino.statistics.margin_gradients import MarginGradients
 from sordino.statistics.misfits import Misfits
@@ -33,7 +34,7 @@ from sordino.statistics.ranks import RankScores
 from sordino.statistics.statistic import EXACT_LIMIT, Statistic
 from sordino.statistics.sums import Sum
 from sordino.statistics.unit_split import UnitSplit
-from sordino.statistics.vectors import LARGEST_DIMENSION, Ball, Box, inside
+from sordino.statistics.vectors import LARGEST_DIMENSION, Ball, Box
 from sordino.table.memory import MatrixBlock
 
 DIMENSION = 3
@@ -263,12 +264,19 @@ def test_vectors_beyond_the_ball_are_pulled_in_and_others_left_alone() -> None:
     for dimension in (1, 2, 8, 64):
         directions = rng.normal(size=(500, dimension))
         directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-        vectors = np.rint(directions * rng.choice([2**19, 2**20, 2**20 + 3, 2**20 + 2**12], (500, 1)))
+        vectors = np.rint(directions * rng.choice([2**19, 2**20, 2**20 + 3, 2**20 + 2**12, 2**25], (500, 1)))
         norms = (vectors.astype(object) ** 2).sum(axis=1)
         pulled = inside(vectors.copy(), 2**20)
         assert ((pulled.astype(object) ** 2).sum(axis=1) <= 2**40).all()
         assert np.array_equal(pulled[norms <= 2**40], vectors[norms <= 2**40])
         assert np.array_equal(np.sign(pulled * vectors), np.abs(np.sign(pulled)))  # towards zero, never past it
+        far = norms > 2**40
+        apart = pulled[far] - vectors[far] * (2**20 / np.sqrt(norms[far].astype(float)))[:, None]
+        assert np.abs(apart).max() <= 1 + 1e-6  # along the same line
+        every = np.arange(len(vectors))
+        assert all(np.array_equal(inside(vectors[[row]], 2**20)[0], pulled[row]) for row in every[far][:20])
+    lost = np.array([[np.nan, 1.0], [np.inf, -np.inf], [2.0**27, 0.0], [1e200, 1e200], [3.0, 4.0]])
+    assert inside(lost.copy(), 2**20).tolist() == [[0.0, 0.0]] * 4 + [[3.0, 4.0]]
 
 
 def test_twin_vectors_rounded_without_the_check_leave_the_ball() -> None:

@@ -43,6 +43,7 @@ from sordino.statistics.direct import DirectCovariance, DirectMedian
 from sordino.statistics.directions import Directions, Products
 from sordino.statistics.elementary import LOWEST, exponential, hyperbolic_tangent
 from sordino.statistics.gradients import Gradients
+from sordino.statistics.grid_ball import inside
 from sordino.statistics.histograms import LARGEST_TABLE, CategoryAxis, Histograms
 from sordino.statistics.hits import MOST_CANDIDATES, ConstantHits, CutHits, Discriminant, ModelHits
 from sordino.statistics.labels import ClassLabels
@@ -54,7 +55,7 @@ from sordino.statistics.scores import LARGEST_SCORE, Scores
 from sordino.statistics.statistic import EXACT_LIMIT, GRID_STEPS, LISTED, listed
 from sordino.statistics.sums import Sum
 from sordino.statistics.unit_split import UnitSplit
-from sordino.statistics.vectors import LARGEST_DIMENSION, Ball, Box, inside
+from sordino.statistics.vectors import LARGEST_DIMENSION, Ball, Box
 from sordino.table import files
 from sordino.table.clipping import _TILE, ClippedBatch
 from sordino.table.memory import MatrixBlock
@@ -321,7 +322,7 @@ def entries_of_53_bits() -> None:
     assert refuses(lambda: Amounts(("x0",), ((0.0, 1.0),), steps=EXACT_LIMIT + 1).rows_per_block)
 
 
-def radii() -> None:
+def test_records_on_either_side_of_a_radius_are_pulled_in_or_left_alone() -> None:
     """Records within the radius keep their length, records beyond it are pulled to it, and none is longer."""
     ball = Ball(X, radius=0.5)
     lengths = np.array([0.25, 0.499, 0.5, 0.501, 1.0])
@@ -336,8 +337,8 @@ def radii() -> None:
 
 
 def vectors_far_beyond() -> None:
-    """On either side of twice the radius every vector ends inside."""
-    for length in (0.99, 1.01, 1.99, 2.0, 2.01, 50.0):
+    """On either side of the bound, and of where squares are no longer exact, every vector ends inside."""
+    for length in (0.99, 1.0, 1.01, 2.0, 50.0, 63.99, 64.0, 64.01, 1000.0):
         vectors = np.rint(np.array([[1.0, 0.0, 0.0], [0.6, 0.8, 0.0], [0.577, 0.577, 0.577]]) * length * GRID_STEPS)
         assert (inside(vectors, GRID_STEPS) ** 2).sum(axis=1).max() <= float(GRID_STEPS) ** 2
 
@@ -597,9 +598,7 @@ THRESHOLDS: dict[tuple[str, str], Callable[[], None]] = {
     ("statistics.ranks", "self.quantile.denominator > LARGEST_DENOMINATOR"): parts_of_a_quantile,
     ("statistics.ranks", "2 <= count <= 2 ** 16"): candidates_of_a_quantile,
     ("statistics.scores", "abs(score) <= LARGEST_SCORE"): sizes_of_scores,
-    ("statistics.scores", "np.maximum(norms, self.radius * _SCORE_STEPS)"): radii,
-    ("statistics.vectors", "np.maximum(norms, self.radius * GRID_STEPS)"): radii,
-    ("statistics.vectors", "squares <= 4 * float(steps) ** 2"): vectors_far_beyond,
+    ("statistics.grid_ball", "squares < EXACT_LIMIT"): vectors_far_beyond,
     ("statistics.statistic", "self.largest_entry > EXACT_LIMIT"): entries_of_53_bits,
     ("statistics.statistic", "len(columns) <= LISTED"): names_on_a_receipt,
     ("privacy.ledger", "abs(entry.cost.order - (_order(state.budget) or 0)) > _SAME_ORDER"): orders_of_a_ledger,

@@ -18,10 +18,11 @@ import numpy as np
 from sordino.domain import Domain, Neighbours
 from sordino.errors import ParameterError
 from sordino.statistics.elementary import exponential
+from sordino.statistics.grid_ball import squared_norms
 from sordino.statistics.moments import triangle
 from sordino.statistics.projected import Projected
 from sordino.statistics.statistic import Norm, Record, Sensitivity, Statistic
-from sordino.statistics.vectors import Ball, squared_norms
+from sordino.statistics.vectors import Ball
 from sordino.table.clipping import Batch, Floats, Integers
 
 #: Parts into which a record is shared.

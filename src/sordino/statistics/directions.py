@@ -14,9 +14,10 @@ import numpy as np
 
 from sordino.domain import Domain
 from sordino.errors import ParameterError
+from sordino.statistics.grid_ball import in_ball, squared_norms
 from sordino.statistics.projected import Projected
 from sordino.statistics.statistic import GRID_STEPS, Record
-from sordino.statistics.vectors import LARGEST_DIMENSION, Box, inside, on_half_the_grid, squared_norms
+from sordino.statistics.vectors import LARGEST_DIMENSION, Box, on_half_the_grid
 from sordino.table.clipping import Batch, Flags, Floats
 
 #: The name of the coordinate that no column fills.
@@ -67,18 +68,15 @@ class Directions:
         return self.of.radius if isinstance(self.of, Projected) else 1.0
 
     def vectors(self, batch: Batch) -> tuple[Floats, Flags | None]:
-        """Exact differences and squared norms; then one root, one quotient, rounding, and the check in integers."""
+        """Exact differences and squared norms; then one root, and onto the sphere."""
         placed, whole = self.of.vectors(batch)
         unit = self.of.steps / self._radius
         if self.centre is not None:
             placed = placed - np.rint(np.array(self.centre) * unit)
         constant = float(np.rint(self.reach * unit))
         norms = np.sqrt(squared_norms(placed) + constant * constant)
-        factors = (self.steps - math.ceil(math.sqrt(len(self.columns)) / 2)) / norms
-        vectors = np.rint(np.column_stack([placed, np.full(len(placed), constant)]) * factors[:, None])
-        if whole is not None:
-            vectors[~whole] = 0.0
-        return inside(vectors, self.steps), whole
+        beside = np.column_stack([placed, np.full(len(placed), constant)])
+        return in_ball(beside, norms, 0.0, self.steps, whole), whole
 
     def record_at(self, domain: Domain, place: Floats) -> Record:
         """The record whose direction is nearest to a place with a positive last coordinate."""
@@ -123,15 +121,13 @@ class Products:
         return self.of.steps
 
     def vectors(self, batch: Batch) -> tuple[Floats, Flags | None]:
-        """Integer products, scaled down to the grid, rounded, and re-checked in integers."""
+        """Integer products, then into the ball: no longer than the square of the grid, so no norm is taken."""
         directions, whole = self.of.vectors(batch)
         rows, columns = np.triu_indices(directions.shape[1])
-        reach = (self.steps - math.ceil(math.sqrt(len(rows)) / 2)) / float(self.steps) ** 2
-        weights = np.where(rows == columns, 1.0, math.sqrt(2)) * reach
         products = directions[:, rows]
         products *= directions[:, columns]
-        products *= weights
-        return inside(np.rint(products, out=products), self.steps), whole
+        weights = np.where(rows == columns, 1.0, math.sqrt(2))
+        return in_ball(products, 0.0, float(self.steps) ** 2, self.steps, weights=weights), whole
 
     def record_at(self, domain: Domain, place: Floats) -> Record:
         """The record whose products point nearest to a place: along the first eigenvector of its matrix."""

@@ -17,8 +17,9 @@ import numpy as np
 from sordino.domain import Domain
 from sordino.errors import ParameterError
 from sordino.statistics.elementary import hyperbolic_tangent
+from sordino.statistics.grid_ball import in_ball, lengths, squared_norms
 from sordino.statistics.statistic import EXACT_LIMIT, GRID_STEPS, Record, listed
-from sordino.statistics.vectors import LARGEST_DIMENSION, inside, on_half_the_grid, squared_norms
+from sordino.statistics.vectors import LARGEST_DIMENSION, on_half_the_grid
 from sordino.table.clipping import Batch, Flags, Floats
 
 Model = Literal["mixture", "regressions", "missing"]
@@ -115,13 +116,11 @@ class Gradients:
     def vectors(self, batch: Batch) -> tuple[Floats, Flags | None]:
         """Gradients on the grid, zero for a record that is not whole."""
         gradients, norms, whole = self.unrounded(batch)
-        if isinstance(self.truncation, Soft):
-            vectors = self.truncation.on_grid(gradients, self.steps)
-        else:
-            reach = self.steps - math.ceil(math.sqrt(len(self.features)) / 2)
-            vectors = np.rint(gradients * (reach / np.maximum(norms, self.truncation))[:, None])
+        if not isinstance(self.truncation, Soft):
+            return in_ball(gradients, norms, self.truncation, self.steps, whole), whole
+        vectors = self.truncation.on_grid(gradients, self.steps)
         vectors[~whole] = 0.0
-        return vectors if isinstance(self.truncation, Soft) else inside(vectors, self.steps), whole
+        return vectors, whole
 
     def unrounded(self, batch: Batch) -> tuple[Floats, Floats, Flags]:
         """Gradients, their norms, and which records are whole: a x + b θ, with a and b from exact scores.
@@ -251,18 +250,15 @@ class Points:
         return f"{listed(self.features)}{factor} in a ball about zero"
 
     def vectors(self, batch: Batch) -> tuple[Floats, Flags | None]:
-        """Values on the grid, pulled into the ball, times the target; re-checked in integers."""
+        """Values on the grid, into the ball, times the target."""
         placed, present, unit = _placed(batch, self.features)
         whole: Flags = np.ones(len(batch), dtype=bool) if self.gaps else np.all(present, axis=1)
-        reach = self.steps - math.ceil(math.sqrt(len(self.features)) / 2)
-        factors = reach / np.maximum(np.sqrt(squared_norms(placed)), self.radius / unit)
+        weights = np.ones(len(batch))
         if self.target is not None:
             target = batch.numbers(self.target)
             np.logical_and(whole, ~np.isnan(target), out=whole)
-            factors = factors * np.clip(np.where(whole, target, 0.0) / self.ceiling, -1.0, 1.0)
-        vectors = np.rint(placed * factors[:, None])
-        vectors[~whole] = 0.0
-        return inside(vectors, self.steps), whole
+            weights = np.clip(np.where(whole, target, 0.0) / self.ceiling, -1.0, 1.0)
+        return in_ball(placed, lengths(placed), self.radius / unit, self.steps, whole, weights[:, None]), whole
 
     def record_at(self, domain: Domain, place: Floats) -> Record:
         """The record in that direction, a little beyond the sphere; the target at its ceiling."""

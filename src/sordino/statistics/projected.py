@@ -16,8 +16,9 @@ import numpy as np
 
 from sordino.domain import Domain
 from sordino.errors import ParameterError
+from sordino.statistics.grid_ball import in_ball, lengths
 from sordino.statistics.statistic import EXACT_LIMIT, GRID_STEPS, Record, listed, unit_record
-from sordino.statistics.vectors import LARGEST_DIMENSION, inside, on_half_the_grid, squared_norms
+from sordino.statistics.vectors import LARGEST_DIMENSION, on_half_the_grid
 from sordino.table.clipping import Batch, Flags, Floats
 
 #: The entries of the matrix are whole multiples of 2^-24.
@@ -80,17 +81,11 @@ class Projected:
         return f"{listed(self.reads)} projected on {len(self.matrix[0])} directions in a ball"
 
     def vectors(self, batch: Batch) -> tuple[Floats, Flags | None]:
-        """Project and centre in exact integers, scale into the ball, round, and re-check in integers."""
+        """Project and centre in exact integers, then into the ball."""
         placed, whole = batch.on_grid(self.reads, GRID_STEPS)
         fine = placed @ self._integers  # every partial sum is an integer below 2^53: exact in any order
         coordinates = np.rint(fine * (self._scale / (GRID_STEPS * MATRIX_STEPS))) - self._centre
-        norms = np.sqrt(squared_norms(coordinates))
-        reach = self.steps - math.ceil(math.sqrt(len(self.matrix[0])) / 2)
-        factors = reach / np.maximum(norms, self.radius * self._scale)
-        vectors = np.rint(coordinates * factors[:, None])
-        if whole is not None:
-            vectors[~whole] = 0.0
-        return inside(vectors, self.steps), whole
+        return in_ball(coordinates, lengths(coordinates), self.radius * self._scale, self.steps, whole), whole
 
     @cached_property
     def _integers(self) -> Floats:

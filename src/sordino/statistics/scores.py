@@ -14,9 +14,10 @@ import numpy as np
 
 from sordino.domain import Domain
 from sordino.errors import ParameterError
+from sordino.statistics.grid_ball import in_ball, lengths
 from sordino.statistics.histograms import Axis
 from sordino.statistics.statistic import GRID_STEPS, Record, listed
-from sordino.statistics.vectors import LARGEST_DIMENSION, inside, on_half_the_grid
+from sordino.statistics.vectors import LARGEST_DIMENSION, on_half_the_grid
 from sordino.table.clipping import Batch, Flags, Floats, Integers
 
 #: Scores are numbers of at most this size, on a grid of 2^-16: exact in 2^11 dimensions.
@@ -64,15 +65,12 @@ class Scores:
         return self.columns if self.by is None else tuple(dict.fromkeys((*self.columns, self.by.column)))
 
     def vectors(self, batch: Batch) -> tuple[Floats, Flags | None]:
-        """Look up, scale into the ball, round, and re-check in integers. Every record is whole."""
+        """Look up, then into the ball. Every record is whole."""
         placed = np.empty((len(batch), len(self.axes)))
         row = 0 if self.by is None else self.by.codes(batch)
         for place, (axis, table) in enumerate(zip(self.axes, self._tables, strict=True)):
             placed[:, place] = table[row, axis.codes(batch)]
-        norms = np.sqrt(np.einsum("ij,ij->i", placed, placed))
-        reach = self.steps - math.ceil(math.sqrt(len(self.axes)) / 2)
-        vectors = np.rint(placed * (reach / np.maximum(norms, self.radius * _SCORE_STEPS))[:, None])
-        return inside(vectors, self.steps), None
+        return in_ball(placed, lengths(placed), self.radius * _SCORE_STEPS, self.steps), None
 
     @cached_property
     def _tables(self) -> tuple[Integers, ...]:

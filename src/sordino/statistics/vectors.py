@@ -14,6 +14,7 @@ import numpy as np
 
 from sordino.domain import Domain
 from sordino.errors import ParameterError
+from sordino.statistics.grid_ball import in_ball, lengths
 from sordino.statistics.statistic import GRID_STEPS, Record, listed, unit_record
 from sordino.table.clipping import Batch, ClippedBatch, Flags, Floats, Windows
 from sordino.table.memory import MatrixBlock
@@ -127,17 +128,11 @@ class Ball:
             raise ParameterError("Ball: centre must lie in the box, each coordinate in [-1, 1].")
 
     def vectors(self, batch: Batch) -> tuple[Floats, Flags | None]:
-        """Project in exact integers, round, and shrink by one step while the integer norm is above the bound."""
+        """Move in exact integers, then into the ball."""
         placed, whole = batch.on_grid(self.columns, GRID_STEPS, self.windows)
         if self.centre is not None:
             placed = placed - np.rint(np.array(self.centre) * GRID_STEPS)
-        norms = np.sqrt(squared_norms(placed))
-        reach = self.steps - math.ceil(math.sqrt(len(self.columns)) / 2)
-        factors = reach / np.maximum(norms, self.radius * GRID_STEPS)
-        vectors = np.rint(placed * factors[:, None])
-        if whole is not None:
-            vectors[~whole] = 0.0
-        return inside(vectors, self.steps), whole
+        return in_ball(placed, lengths(placed), self.radius * GRID_STEPS, self.steps, whole), whole
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -159,23 +154,6 @@ class Ball:
     def coarser(self) -> Ball | None:
         """The same ball with half as many steps; at least 2^4 remain."""
         return on_half_the_grid(self)
-
-
-def inside(vectors: Floats, steps: int) -> Floats:
-    """Pull vectors whose integer norm exceeds the bound one step towards zero until none does.
-
-    What floats lost altogether (no number, or twice as far out as the bound) becomes zero.
-    """
-    while not (kept := (squares := squared_norms(vectors)) <= float(steps) ** 2).all():
-        vectors[~(squares <= 4 * float(steps) ** 2)] = 0.0
-        vectors[~kept] -= np.sign(vectors[~kept])
-    return vectors
-
-
-def squared_norms(vectors: Floats) -> Floats:
-    """Exact: integers below 2^22 in at most 2^11 dimensions."""
-    norms: Floats = np.einsum("ij,ij->i", vectors, vectors)
-    return norms
 
 
 def placed_rows(of: VectorMap, domain: Domain, rows: Floats) -> tuple[Floats, Flags | None]:
