@@ -154,6 +154,23 @@ def test_coefficients_keep_every_sum_below_53_bits_and_their_meaning() -> None:
         ModelHits(Box(("a", "b")), CLASSES, (MODEL,))
 
 
+@pytest.mark.parametrize(("steps", "most"), [(2**20, 43), (2**16, 722)])
+def test_a_grid_too_fine_for_so_many_columns_is_refused(steps: int, most: int) -> None:
+    """Both sides: up to there a model names the class that its floats name, and its sums stay exact."""
+    generator = np.random.default_rng(5)
+    points = generator.uniform(-1, 1, size=(60, most))
+    slopes, matrix = 3 * generator.normal(size=(3, most)), np.eye(most)
+    model = Discriminant.of(np.zeros(3), slopes, [matrix] * 3, most, steps)
+    assert largest_score(model) * steps**2 <= 2**53
+    scores = model.scores(np.rint(points * steps), steps)
+    wanted = points @ slopes.T
+    assert np.mean(scores.argmax(axis=1) == wanted.argmax(axis=1)) >= 0.7  # a third would be chance
+    for more in (most + 1, 2 * most):
+        with pytest.raises(ParameterError, match=f"models of {more} columns .* Take a coarser grid"):
+            Discriminant.of(np.zeros(3), np.zeros((3, more)), [np.eye(more)] * 3, more, steps)
+    assert Discriminant.of(np.zeros(3), np.zeros((3, more)), None, more, steps).quadratic == ()
+
+
 def test_cut_rules_count_what_they_say() -> None:
     generator = np.random.default_rng(4)
     rows = np.column_stack([generator.uniform(0, 10, 80), generator.uniform(-5, 5, 80), generator.integers(0, 3, 80)])

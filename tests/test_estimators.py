@@ -209,6 +209,89 @@ def test_a_column_that_is_no_number_counts_as_missing(name: str) -> None:
     assert_same(fitted(name, cells, random_state=1), fitted(name, holed, random_state=1))
 
 
+# --- test rows: one rule for what they lack
+
+ANSWERS = ("score_samples", "predict_proba", "transform", "predict")
+
+#: What each model says of a row without any cell: every column is left out, and what is known of nobody is left.
+OF_NOBODY: dict[str, Any] = {
+    "LargeMarginMixture": lambda model: _shares(model.weights_[:, -1]),
+    "MostFrequent": lambda model: _shares(np.log(model.counts_)),
+    "GaussianBayes": lambda model: model.class_prior_,
+    "GaussianMixture": lambda model: 0.0,
+    "GradientEM": lambda model: 0,
+    "NaiveBayes": lambda model: np.exp(model.class_log_prior_),
+    "PrivateClassifier": lambda model: (
+        model.table_.sum(axis=0) / model.table_.sum() if model.class_prior_ is None else model.class_prior_
+    ),
+    "RONGauss": lambda model: model.centre_,
+    "ThresholdRule": lambda model: model.table_.sum(axis=0) / model.table_.sum(),
+}
+
+
+def _shares(logarithms: np.ndarray) -> np.ndarray:
+    return np.exp(logarithms) / np.exp(logarithms).sum()
+
+
+def answers(model: Any, rows: Any) -> Any:
+    """What a model says of test rows, in the most telling of its ways."""
+    return getattr(model, next(way for way in ANSWERS if hasattr(model, way)))(rows)
+
+
+def fitted_with(name: str, column: so.Real, **given: Any) -> Any:
+    """A model of ``ROWS`` whose column x1 is declared so."""
+    domain = so.Domain({**FEATURES.columns, "x1": column})
+    return fitted(name, bounds=None, domain=domain, epsilon=5, random_state=1, **given)
+
+
+every_reader = pytest.mark.parametrize("name", OF_NOBODY)
+
+
+def test_every_estimator_that_reads_test_rows_keeps_the_rule_for_missing_cells() -> None:
+    assert set(OF_NOBODY) == {name for name, make in ESTIMATORS.items() if any(hasattr(make, way) for way in ANSWERS)}
+
+
+@every_reader
+@pytest.mark.parametrize("delta", [0, 1e-3])
+def test_a_missing_cell_of_a_test_row_leaves_its_column_out(name: str, delta: float) -> None:
+    """However it is written, and without a word on other rows; nothing at all leaves what is known of nobody."""
+    model = fitted_with(name, so.Real(-10, 10), delta=delta)
+    holed = ROWS.copy()
+    holed[::2, 1] = np.nan
+    expected = answers(model, holed)
+    np.testing.assert_allclose(expected[1::2], answers(model, ROWS)[1::2], rtol=1e-12)
+    odd = holed.astype(object)
+    odd[0, 1], odd[2, 1], odd[4, 1], odd[6, 1] = None, pd.NA, "n/a", {}
+    masked = np.ma.MaskedArray(ROWS, mask=np.isnan(holed))
+    for rows in (odd, masked, odd.tolist()):
+        np.testing.assert_allclose(answers(model, rows), expected, rtol=1e-12)
+    nobody = answers(model, np.full((2, 3), np.nan))
+    np.testing.assert_allclose(nobody, np.broadcast_to(OF_NOBODY[name](model), nobody.shape), atol=1e-12)
+
+
+@every_reader
+def test_a_replacement_stands_in_for_a_missing_cell_of_a_test_row(name: str) -> None:
+    model, holed, filled = fitted_with(name, so.Real(-10, 10, missing=9.0)), ROWS.copy(), ROWS.copy()
+    holed[:, 1], filled[:, 1] = np.nan, 9.0
+    np.testing.assert_array_equal(answers(model, holed), answers(model, filled))
+
+
+@every_reader
+def test_a_test_row_that_lacks_what_is_declared_complete_is_refused_by_the_name_of_the_column(name: str) -> None:
+    model, holed = fitted_with(name, so.Real(-10, 10, missing="reject")), ROWS.copy()
+    answers(model, holed)
+    holed[3, 1] = np.nan
+    words = rf"{type(model).__name__}: column 'x1' is declared complete .*Fill the cell in, or leave the row out"
+    with pytest.raises(ParameterError, match=words):
+        answers(model, holed)
+
+
+@every_reader
+def test_test_rows_are_clipped_as_records_are(name: str) -> None:
+    model = fitted_with(name, so.Real(-10, 10))
+    np.testing.assert_array_equal(answers(model, [[1, math.inf, -1e300]]), answers(model, [[1, 10, -10]]))
+
+
 @every_estimator
 def test_bad_arguments_are_named(name: str) -> None:
     for bounds in ((1, 1), (2, 1), (0, math.inf), (math.nan, 1), 3, ([0, 0], [1, 1]), ("a", "b")):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from scipy.stats import norm
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture as PlainMixture
@@ -161,17 +162,18 @@ def test_a_budget_too_small_for_a_start_falls_back_and_says_so() -> None:
     assert "the start is public" not in " ".join(fitted(blobs(8000, 4, 3)[0], 3).receipt_.caveats)
 
 
-def test_a_table_leaves_out_what_is_no_number_and_missing_cells_of_new_rows_are_the_mean() -> None:
+def test_a_table_leaves_out_what_is_no_number_and_in_new_rows_the_columns_of_missing_cells() -> None:
+    """Twin: the density with the mean in place of the cell is another one."""
     rows, _ = blobs(3000, 2, 2)
     domain = so.Domain({"a": so.Real(-1, 1), "c": so.Category(["x"]), "b": so.Real(-1, 1)})
     table = so.open_table(pa.table({"a": rows[:, 0], "c": ["x"] * 3000, "b": rows[:, 1]}), domain)
     model = GaussianMixture(2, epsilon=1, delta=1e-6).fit(table)
     assert "not used: c" in model.receipt_.caveats
-    filled = model.weights_ @ model.means_
-    np.testing.assert_allclose(
-        model.score_samples(pa.table({"a": [None], "b": [0.1]})),
-        model.score_samples(pa.table({"a": [filled[0]], "b": [0.1]})),
-    )
+    shares, means, covariances = model.weights_, model.means_[:, 1], model.covariances_[:, 1, 1]
+    density = shares @ norm(means, np.sqrt(covariances)).pdf(0.1)
+    left_out, filled = pa.table({"a": [None], "b": [0.1]}), pa.table({"a": shares @ model.means_[:, :1], "b": [0.1]})
+    np.testing.assert_allclose(model.score_samples(left_out), np.log(density))
+    assert abs(model.score_samples(filled) - np.log(density)) > 0.1
 
 
 def test_the_likelihood_of_private_rows_is_refused() -> None:

@@ -49,6 +49,13 @@ def accuracy(fitted: Any, rows: Any, labels: Any) -> float:
     return float((fitted.predict(rows) == labels).mean())
 
 
+def lopsided(rows: int) -> tuple[Any, Any]:
+    """Two classes in a corner of the box, so that a centre is worth its price."""
+    generator = np.random.default_rng(4)
+    labels = generator.integers(2, size=rows)
+    return generator.normal(size=(rows, 3)) + 8 + 2 * labels[:, None], labels
+
+
 # ---- what it learns --------------------------------------------------------------------------------------------------
 
 
@@ -139,6 +146,22 @@ def test_gaussians_decide_as_the_weights_do_and_are_positive_semidefinite(featur
     np.testing.assert_array_equal(fitted.classes_[forms.min(axis=2).argmin(axis=1)], fitted.predict(rows))
     apart = float(np.ptp(fitted.inverse_covariances_, axis=0).max())
     assert (apart < 1e-9) == (features == "linear")
+
+
+@pytest.mark.parametrize("delta", [0, 1e-5])
+@pytest.mark.parametrize("projection", [None, [[1, 0.5], [0, 1], [0.2, 0]]])
+def test_a_column_that_is_left_out_adds_nothing_as_seen_from_the_centre(projection: Any, delta: float) -> None:
+    """Twin: the middle of the box, where no record is, says something else."""
+    rows, labels = lopsided(5000)
+    fitted = model(epsilon=5, delta=delta, projection=projection).fit(rows, labels)
+    assert fitted.centre_ is not None
+    of_nobody = np.exp(fitted.weights_[:, -1])
+    nothing = np.full((1, 3), math.nan)
+    np.testing.assert_allclose(fitted.predict_proba(nothing)[0], of_nobody / of_nobody.sum())
+    assert np.abs(fitted.predict_proba(nothing) - fitted.predict_proba(np.zeros((1, 3)))).max() > 0.01
+    holed = rows[:1000].copy()
+    holed[:, 1] = math.nan
+    assert accuracy(fitted, holed, labels[:1000]) > accuracy(fitted, np.nan_to_num(holed), labels[:1000]) + 0.1
 
 
 def test_probabilities_are_those_of_the_scores() -> None:

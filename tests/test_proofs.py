@@ -24,7 +24,7 @@ PROOFS = ROOT / "docs" / "proofs"
 NO_CLAIM = {
     "statistics": "an empty room",
     "statistics.statistic": "the contract",
-    "statistics.cells": "a helper of hits and histograms",
+    "statistics.own_rows": "the caller's own rows, of which nothing is protected",
     "privacy": "an empty room",
     "privacy.rehearsal": "for audits, on made-up records",
 }

@@ -164,15 +164,17 @@ def test_rows_go_into_the_small_space_and_come_back() -> None:
         model.inverse_transform(ROWS[:, :3])
 
 
-def test_a_missing_cell_of_a_test_row_is_filled_by_public_numbers() -> None:
+def test_a_column_that_is_left_out_of_a_test_row_lies_at_the_released_centre() -> None:
     domain = so.Domain({f"x{place}": so.Real(-6, 6, missing=1.0 if place == 3 else "drop") for place in range(WIDTH)})
     model = so.RONGauss(4, domain=domain).fit(ROWS)
     holed = ROWS[:5].copy()
     holed[:, 3] = np.nan
     holed[:, 4] = np.nan
     filled = ROWS[:5].copy()
-    filled[:, 3], filled[:, 4] = 1.0, 0.0
-    np.testing.assert_array_equal(model.transform(holed), model.transform(filled))
+    filled[:, 3], filled[:, 4] = 1.0, model.inverse_transform([model.centre_])[0, 4]
+    np.testing.assert_allclose(model.transform(holed), model.transform(filled))
+    filled[:, 4] = 0.0  # the twin: the middle of the column
+    assert np.abs(model.transform(holed) - model.transform(filled)).max() > 1e-4
 
 
 # ---- what was released -----------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ class Classifier(ClassifierMixin, PrivateEstimator):
 
     @abstractmethod
     def _log_scores(self, rows: Floats) -> Floats:
-        """One row of unnormalised log probabilities per test row; NaN marks a missing cell in ``rows``."""
+        """One row of unnormalised log probabilities per test row; NaN in ``rows`` marks a column that is left out."""
 
     def predict(self, X: Any) -> np.ndarray[Any, Any]:
         """The likeliest class of each row; the first one of a tie."""

@@ -25,6 +25,7 @@ from sordino.models.saved import write_model
 from sordino.privacy.session import Session
 from sordino.queries.private_table import PrivateTable
 from sordino.release import Receipt
+from sordino.statistics.own_rows import numbers_of
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -77,6 +78,7 @@ class PrivateEstimator(BaseEstimator):
     ledger: Any
     random_state: Any
     receipt_: Receipt
+    domain_: Domain
     n_features_in_: int
     feature_names_in_: np.ndarray[Any, Any]
 
@@ -100,25 +102,27 @@ class PrivateEstimator(BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = self.needs_target
-        tags.input_tags.allow_nan = True  # a missing cell follows the domain's rule
+        tags.input_tags.allow_nan = True  # a missing cell follows the domain's rule, in test rows too
         tags.input_tags.string = True  # a cell that is no number is a missing cell
         tags.non_deterministic = getattr(self, "random_state", None) is None
         return tags
 
     def _test_rows(self, X: Any) -> Floats:
-        """Test rows as numbers, NaN where a cell is missing. They are the caller's own: nothing here is protected."""
-        check_is_fitted(self)
-        rows: Floats = validate_data(
-            self, _only_features(self, X), reset=False, dtype=np.float64, ensure_all_finite="allow-nan"
-        )
-        return rows
+        """Test rows as numbers, NaN where a column is left out. They are the caller's: nothing is protected here."""
+        rows = self._test_matrix(X)
+        return numbers_of(type(self).__name__, self.domain_, rows)
+
+    def _test_matrix(self, X: Any) -> np.ndarray[Any, Any]:
+        """Test rows as they are stored, with the features of the fit."""
+        check_is_fitted(self, "receipt_")  # the last thing that a fit learns
+        return self._checked_matrix(X, reset=False)
 
     def _open(self, X: Any, y: Any = None) -> Opening:
         """The gate for one fit, from a private table and the name of its target, or from arrays."""
         cost = Cost.of(self.epsilon, self.delta)
-        if isinstance(X, PrivateTable):
-            return self._open_table(X, y, cost)
-        return self._open_arrays(X, y, cost)
+        opening = self._open_table(X, y, cost) if isinstance(X, PrivateTable) else self._open_arrays(X, y, cost)
+        self.domain_ = Domain({name: opening.domain[name] for name in opening.features})
+        return opening
 
     def _open_table(self, table: PrivateTable, target: Any, cost: Cost) -> Opening:
         who = type(self).__name__

@@ -21,7 +21,6 @@ from sordino.models.gaussians import (
     affordable,
     bought_moments,
     checked_covariance,
-    log_scores,
     usual_gaussians,
 )
 from sordino.models.mixture_law import drawn
@@ -57,7 +56,6 @@ class GaussianBayes(Classifier):
     ['left', 'right']
     """
 
-    domain_: Domain
     class_prior_: Floats
     class_count_: Floats
     means_: Floats
@@ -107,7 +105,6 @@ class GaussianBayes(Classifier):
     def _keep(self, opening: Opening, found: Ranges, gaussians: Gaussians, counts: Floats, moments: Moments) -> None:
         """The Gaussians in the columns' own units, and the record map."""
         self.classes_ = np.array([]) if opening.classes is None else opening.classes
-        self.domain_ = Domain({name: opening.domain[name] for name in opening.features})
         middles, units = found.scales(self.domain_)
         self.centre_, self.radius_ = np.array(found.centre), found.radius
         self.class_count_, self.class_prior_ = counts, gaussians.priors
@@ -125,7 +122,7 @@ class GaussianBayes(Classifier):
         means = (self.means_ - middles) / units
         covariances = self.covariances_ / units[:, None] / units
         gaussians = Gaussians("fitted", self.class_prior_, means, covariances)
-        return log_scores(*gaussians.coefficients(), self.record_map.placed(self.domain_, rows))
+        return gaussians.log_scores(self.record_map.placed(self.domain_, rows))
 
     def sample(self, n: int, random_state: Any = 0) -> tuple[Floats, np.ndarray[Any, Any]]:
         """Made-up rows and labels from the fitted Gaussians, clipped to the declared bounds. Costs nothing."""

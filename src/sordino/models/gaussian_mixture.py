@@ -38,7 +38,6 @@ class GaussianMixture(DensityMixin, PrivateEstimator):
     own units; ``size_``, the released number of records; ``directions_``, how many directions are told apart.
     """
 
-    domain_: Domain
     weights_: Floats
     means_: Floats
     covariances_: Floats
@@ -73,7 +72,6 @@ class GaussianMixture(DensityMixin, PrivateEstimator):
         opening = self._open(X)
         steps = Steps(opening, self.n_components, self.covariance_type)
         space, mixture = steps.fit()
-        self.domain_ = Domain({name: opening.domain[name] for name in opening.features})
         self.size_, self.directions_ = steps.size, len(space.variances)
         self._keep(space, mixture)
         self.receipt_ = opening.receipt(*steps.words)
@@ -132,9 +130,8 @@ class GaussianMixture(DensityMixin, PrivateEstimator):
         self.covariances_ = covariances * widths[:, None] * widths
 
     def _log_densities(self, X: Any) -> Floats:
-        """Log weight plus log density of each component; rows are clipped as in ``fit``, a missing cell is the mean."""
+        """Log weight plus log density of each component; rows are clipped as in ``fit``, a missing cell is left out."""
         rows = self._test_rows(X)
-        rows = np.clip(np.where(np.isnan(rows), self.weights_ @ self.means_, rows), *self._limits())
         return log_joint(self.weights_, self.means_, self.covariances_, rows)
 
     def _limits(self) -> tuple[Floats, Floats]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy as np
 from sordino.cost import Cost
 from sordino.models.checks import check_word
 from sordino.models.estimator import Opening
+from sordino.models.gaps import by_gaps
 from sordino.privacy.price import Question
 from sordino.release import NoisyTotal
 from sordino.repair.positive_definite import from_triangle, with_floor
@@ -194,6 +195,16 @@ class Gaussians:
         alike = bool(np.all(precisions == precisions[0]))
         matrices = None if alike else -0.5 * self.tempered * precisions
         return np.log(self.priors) + self.tempered * constants, self.tempered * slopes, matrices
+
+    def log_scores(self, vectors: Floats) -> Floats:
+        """One row of log scores per vector; a coordinate that is NaN is left out of every Gaussian."""
+        scores = np.empty((len(vectors), len(self.priors)))
+        for places, columns in by_gaps(vectors):
+            left = replace(
+                self, means=self.means[:, columns], covariances=self.covariances[:, columns[:, None], columns]
+            )
+            scores[places] = log_scores(*left.coefficients(), vectors[np.ix_(places, columns)])
+        return scores
 
 
 def log_scores(constants: Floats, slopes: Floats, matrices: Floats | None, vectors: Floats) -> Floats:

@@ -130,9 +130,9 @@ class GradientEM(PrivateEstimator):
         return self
 
     def predict(self, X: Any) -> np.ndarray[Any, Any]:
-        """For a mixture the side of each row, 0 or 1; else <x, θ>, a missing cell counting as zero."""
-        rows = np.nan_to_num(self._test_rows(X), posinf=0.0, neginf=0.0)
-        lines: Floats = (rows * self.parameters_).sum(axis=1)
+        """For a mixture the side of each row, 0 or 1; else <x, θ>. A column that is left out adds nothing."""
+        rows = self._test_rows(X)
+        lines: Floats = np.nansum(rows * self.parameters_, axis=1)
         return (lines < 0).astype(np.int64) if self.model == "mixture" else lines
 
     # ---- what is asked ---------------------------------------------------------------------------------------------

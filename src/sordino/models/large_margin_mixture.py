@@ -267,9 +267,9 @@ class LargeMarginMixture(Classifier):
         return gaussians_of(self.weights_, len(self.classes_), self.quadratic_, middles, widths)
 
     def _log_scores(self, rows: Floats) -> Floats:
-        """Weights times features, summed over the components of a class; a missing cell is at its column's middle."""
-        places = np.clip((rows - self.middles_) / self.half_widths_, -1, 1)
-        places = np.where(np.isnan(places), 0.0, places)
+        """Weights times features, summed over the components of a class; a column that is left out adds nothing."""
+        places = (rows - self.middles_) / self.half_widths_
+        places = np.where(np.isnan(places), self._nothing(), places)
         if self.projection_ is not None:
             places = places @ self.projection_
         if self.centre_ is not None:
@@ -283,6 +283,12 @@ class LargeMarginMixture(Classifier):
         highest: Floats = scores.max(axis=2)
         found: Floats = highest + np.log(np.exp(scores - highest[:, :, None]).sum(axis=2))
         return found
+
+    def _nothing(self) -> Any:
+        """Where a column adds nothing to the features: where the released centre lies, from which they are seen."""
+        if self.centre_ is None or self.projection_ is None:
+            return 0.0 if self.centre_ is None else self.centre_
+        return self.centre_ @ np.linalg.pinv(self.projection_)
 
 
 def _shares(cost: Cost) -> list[Cost]:

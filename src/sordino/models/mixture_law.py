@@ -10,12 +10,22 @@ from typing import Any
 
 import numpy as np
 
+from sordino.models.gaps import by_gaps
+
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Integers = np.ndarray[Any, np.dtype[np.int64]]
 
 
 def log_joint(shares: Floats, means: Floats, covariances: Floats, points: Floats) -> Floats:
-    """log (share x density) at each point, a column per component."""
+    """log (share x density) at each point, a column per component; one that is NaN is left out."""
+    joint = np.empty((len(points), len(shares)))
+    for places, columns in by_gaps(points):
+        within = covariances[:, columns[:, None], columns]
+        joint[places] = _log_joint_of_whole(shares, means[:, columns], within, points[np.ix_(places, columns)])
+    return joint
+
+
+def _log_joint_of_whole(shares: Floats, means: Floats, covariances: Floats, points: Floats) -> Floats:
     listed = []
     for share, mean, covariance in zip(shares, means, covariances, strict=True):
         root = np.linalg.cholesky(covariance)

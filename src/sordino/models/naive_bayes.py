@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from sordino.cost import Amount
 from sordino.domain import Category, Domain, Neighbours, Real
@@ -22,8 +21,8 @@ from sordino.privacy.price import Question
 from sordino.queries.histogram import Bins, axis_of
 from sordino.release import NoisyTotal
 from sordino.repair.class_tables import class_estimator, log_probabilities
-from sordino.statistics.cells import cells_of
 from sordino.statistics.histograms import BinAxis, CategoryAxis, Histograms
+from sordino.statistics.own_rows import cells_of
 
 #: Cells of a Real column for which no bins are given.
 _USUAL_BINS = 16
@@ -51,7 +50,6 @@ class NaiveBayes(Classifier):
     ``feature_log_prob_`` and the released ``counts_``, both with a row per class and a column per cell.
     """
 
-    domain_: Domain
     edges_: Mapping[str, Sequence[float]]
     informative_: tuple[str, ...]
     counts_: list[Floats]
@@ -94,7 +92,6 @@ class NaiveBayes(Classifier):
         (total,) = opening.session.answer([Question(counts, opening.cost)])
         opening.receipts.append(total.receipt)
         self.classes_ = np.asarray(opening.classes)
-        self.domain_ = Domain({name: opening.domain[name] for name in opening.features})
         self.edges_ = {axis.column: axis.edges for axis in axes if isinstance(axis, BinAxis)}
         self.informative_ = tuple(axis.column for axis in informative)
         self.counts_ = _as_tables(total, counts)
@@ -114,15 +111,15 @@ class NaiveBayes(Classifier):
         return [axis_of(opening.domain, name, given.get(name, usual)) for name in opening.features]
 
     def _test_rows(self, X: Any) -> Any:
-        """The cell of each test row in each informative feature; -1 for a missing one."""
-        check_is_fitted(self)
-        rows = self._checked_matrix(X, reset=False)
-        return cells_of([axis_of(self.domain_, name, self.edges_) for name in self.informative_], self.domain_, rows)
+        """The cell of each test row in each informative feature; -1 for one that is left out."""
+        rows = self._test_matrix(X)
+        axes = [axis_of(self.domain_, name, self.edges_) for name in self.informative_]
+        return cells_of(type(self).__name__, self.domain_, rows, axes)
 
     def _log_scores(self, rows: Any) -> Floats:
         scores = np.tile(self.class_log_prior_, (len(rows), 1))
         for cells, shares in zip(rows.T, self.feature_log_prob_, strict=True):
-            scores += np.pad(shares, ((0, 0), (0, 1)))[:, cells].T  # the last column, zero, is for missing cells
+            scores += np.pad(shares, ((0, 0), (0, 1)))[:, cells].T  # the last column, zero, is for what is left out
         return scores
 
 

@@ -14,7 +14,7 @@ from sordino.models.class_counts import Accounts, bought_counts, choice_strength
 from sordino.models.classifier import Classifier
 from sordino.models.estimator import Floats, Opening
 from sordino.models.gaussian_bayes import learned
-from sordino.models.gaussians import Gaussians, candidates, log_scores, questions, spreads
+from sordino.models.gaussians import Gaussians, candidates, questions, spreads
 from sordino.models.ranges import Ranges, checked_ranges, declared_ranges
 from sordino.models.rules import CHOICE, ENOUGH_RECORDS, Rule, bought_rule, counted_rule, rules_of, weighed
 from sordino.models.thinning import thinned
@@ -57,14 +57,14 @@ class PrivateClassifier(Classifier):
     ['left', 'right']
     """
 
-    domain_: Domain
     chosen_: str
     class_count_: Floats
     centre_: Floats | None
     radius_: float | None
-    constants_: Floats | None
-    slopes_: Floats | None
-    matrices_: Floats | None
+    class_prior_: Floats | None
+    means_: Floats | None
+    covariances_: Floats | None
+    tempered_: float | None
     coordinate_: int | None
     cut_: float | None
     table_: Floats | None
@@ -101,7 +101,6 @@ class PrivateClassifier(Classifier):
         accounts = Accounts.of(opening)
         counts = bought_counts(opening, classes, accounts.counts)
         self.classes_ = np.array([]) if opening.classes is None else opening.classes
-        self.domain_ = Domain({name: opening.domain[name] for name in opening.features})
         self.class_count_ = counts
         if only_a_rule(opening, classes, accounts.rest, counts):
             self._keep_rule(bought_rule(opening, classes, accounts.rest_pure, float(counts.sum())), "rule")
@@ -139,23 +138,27 @@ class PrivateClassifier(Classifier):
     def _keep_gaussians(self, found: Ranges, gaussians: Gaussians) -> None:
         self.chosen_ = gaussians.name
         self.centre_, self.radius_ = np.array(found.centre), found.radius
-        self.constants_, self.slopes_, self.matrices_ = gaussians.coefficients()
+        self.class_prior_, self.tempered_ = gaussians.priors, gaussians.tempered
+        self.means_, self.covariances_ = gaussians.means, gaussians.covariances
         self.coordinate_ = self.cut_ = self.table_ = None
 
     def _keep_rule(self, rule: Rule, name: str) -> None:
         self.chosen_ = name
         self.coordinate_, self.cut_, self.table_ = rule.coordinate, rule.cut, rule.table
-        self.centre_ = self.radius_ = self.constants_ = self.slopes_ = self.matrices_ = None
+        self.centre_ = self.radius_ = self.tempered_ = None
+        self.class_prior_ = self.means_ = self.covariances_ = None
 
     def _log_scores(self, rows: Floats) -> Floats:
         if self.table_ is not None and self.coordinate_ is not None and self.cut_ is not None:
             return Rule(self.coordinate_, self.cut_, self.table_).log_scores(self.domain_, rows)
         assert self.centre_ is not None
         assert self.radius_ is not None
-        assert self.constants_ is not None
-        assert self.slopes_ is not None
-        vectors = Ranges(tuple(self.centre_.tolist()), self.radius_).placed(self.domain_, rows)
-        return log_scores(self.constants_, self.slopes_, self.matrices_, vectors)
+        assert self.class_prior_ is not None
+        assert self.means_ is not None
+        assert self.covariances_ is not None
+        assert self.tempered_ is not None
+        gaussians = Gaussians(self.chosen_, self.class_prior_, self.means_, self.covariances_, self.tempered_)
+        return gaussians.log_scores(Ranges(tuple(self.centre_.tolist()), self.radius_).placed(self.domain_, rows))
 
 
 def only_a_rule(opening: Opening, classes: CategoryAxis, cost: Cost, counts: Floats) -> bool:

@@ -62,12 +62,13 @@ class Ranges:
         return Ball(columns, self.radius, self.centre, steps)
 
     def placed(self, domain: Domain, rows: Floats) -> Floats:
-        """Test rows in the coordinates of the map; a missing cell lies in the middle of its column's range."""
+        """Test rows in the coordinates of the map; a missing cell, which stays NaN, is no distance from the centre."""
         columns = tuple(domain.columns)
         middles = np.array([domain.real(name).middle for name in columns])
         widths = np.array([domain.real(name).half_width for name in columns])
-        filled = np.where(np.isnan(rows), middles + widths * np.array(self.centre), rows)
-        return placed_rows(self.of(columns), domain, filled)[0]
+        missing = np.isnan(rows)
+        filled = np.where(missing, middles + widths * np.array(self.centre), rows)
+        return np.where(missing, np.nan, placed_rows(self.of(columns), domain, filled)[0])
 
     def scales(self, domain: Domain) -> tuple[Floats, Floats]:
         """Middle, and what one unit of the map is worth, of each column in its own units."""

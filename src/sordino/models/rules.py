@@ -52,16 +52,19 @@ class Rule:
     table: Floats
 
     def sides(self, domain: Domain, rows: Floats) -> Any:
-        """0 up to the cut and 1 above it, for test rows; a missing cell lies in the middle of its column."""
+        """0 up to the cut and 1 above it, for test rows; 2 where what is cut is missing. A mean is of what is there."""
         columns = tuple(domain.columns)
-        middles = np.array([domain.real(name).middle for name in columns])
-        vectors = placed_rows(Box(columns), domain, np.where(np.isnan(rows), middles, rows))[0]
-        values = vectors.mean(axis=1) if self.coordinate == len(columns) else vectors[:, self.coordinate]
-        return (values > self.cut).astype(int)
+        read = np.arange(len(columns)) if self.coordinate == len(columns) else np.array([self.coordinate])
+        present = ~np.isnan(rows[:, read])
+        filled = np.where(np.isnan(rows), [domain.real(name).middle for name in columns], rows)  # 0 in units of the box
+        vectors = placed_rows(Box(columns), domain, filled)[0]
+        values = vectors[:, read].sum(axis=1) / np.maximum(present.sum(axis=1), 1)
+        return np.where(present.any(axis=1), values > self.cut, 2)
 
     def log_scores(self, domain: Domain, rows: Floats) -> Floats:
-        """Logarithms of the shares of the classes on a row's side of the cut."""
-        scores: Floats = np.log(self.table / self.table.sum(axis=1, keepdims=True))[self.sides(domain, rows)]
+        """Logarithms of the shares of the classes on a row's side of the cut; on both, where its side is not known."""
+        counts = np.vstack([self.table, self.table.sum(axis=0)])
+        scores: Floats = np.log(counts / counts.sum(axis=1, keepdims=True))[self.sides(domain, rows)]
         return scores
 
 

@@ -30,7 +30,6 @@ class ThresholdRule(Classifier):
     ['low', 'high']
     """
 
-    domain_: Domain
     column_: str | None
     cut_: float
     table_: Floats
@@ -62,7 +61,6 @@ class ThresholdRule(Classifier):
         rule = bought_rule(opening, classes, best_for_one_choice(opening), float(opening.domain.rows or 0))
         names = (*opening.features, None)
         self.classes_ = np.array([]) if opening.classes is None else opening.classes
-        self.domain_ = Domain({name: opening.domain[name] for name in opening.features})
         self.column_, self.cut_, self.table_ = names[rule.coordinate], rule.cut, rule.table
         self.receipt_ = opening.receipt()
         return self

@@ -206,6 +206,7 @@ class Discriminant:
         """The nearest one to scores constant + linear · x + x' M x, for x in units; M may be None.
 
         All coefficients are multiplied by one number, so large that no sum for a vector in [-1, 1]^d leaves 53 bits.
+        A grid so fine that rounding them could move a score by more than half of the largest one is refused.
         """
         constants, slopes = np.asarray(constant, float), np.asarray(linear, float)
         rows, columns = np.triu_indices(dimension)
@@ -216,6 +217,10 @@ class Discriminant:
         reach = np.abs(constants) + np.abs(slopes).sum(axis=1) + np.abs(products).sum(axis=1)
         entries = 1 + dimension + products.shape[1]
         room = EXACT_LIMIT // (4 * steps**2) - entries
+        if room < entries:
+            raise ParameterError(
+                f"hits: models of {dimension} columns on a grid of {steps} steps leave 53 bits. Take a coarser grid."
+            )
         factor = room / max(float(reach.max()), 1e-300) if math.isfinite(float(reach.max())) else 0.0
         whole = [np.rint(np.clip(part * factor, -room, room)) for part in (constants, slopes, products)]
         constants, slopes, products = whole

@@ -164,7 +164,6 @@ class RONGauss(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimat
         columns = [domain.real(name) for name in features]
         self.middles_ = np.array([column.middle for column in columns])
         self.half_widths_ = np.array([column.half_width for column in columns])
-        self.fillings_ = np.array([c.middle if isinstance(c.missing, str) else c.missing for c in columns])
         self.classes_ = classes
         self.target_ = (domain.real(number[0]).low, domain.real(number[0]).high) if number else None
 
@@ -257,10 +256,13 @@ class RONGauss(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimat
         return points, np.clip((low + high) / 2 + (high - low) / 2 * rows[:, -1], low, high)
 
     def transform(self, X: Any) -> Floats:
-        """Real test rows in the small space: projected, and pulled in where they lie far outside."""
-        rows = self._test_rows(X)
-        rows = np.where(np.isnan(rows), self.fillings_, rows)
-        placed = np.clip((rows - self.middles_) / self.half_widths_, -1, 1) @ self.projection_ - self.centre_
+        """Real test rows in the small space: projected, and pulled in where they lie far outside.
+
+        A column that is left out lies where the released centre does, and so adds nothing to the way from there.
+        """
+        places = (self._test_rows(X) - self.middles_) / self.half_widths_
+        places = np.where(np.isnan(places), self.projection_ @ self.centre_, places)
+        placed = places @ self.projection_ - self.centre_
         far = np.linalg.norm(placed, axis=1, keepdims=True) / (_REACH * self.radius_)
         moved: Floats = self.centre_ + placed / np.maximum(far, 1.0)
         return moved
