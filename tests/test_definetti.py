@@ -176,6 +176,28 @@ def test_where_there_is_nothing_to_learn_little_is_believed() -> None:
     assert expected_calibration_error(*careful.events(truth)) < 0.05
 
 
+def believed_and_true(attack: DeFinettiAttack) -> tuple[float, float]:
+    """Expected and true accuracy on frequent and rare secrets, beside columns of fifty values that have no say."""
+    generator = np.random.default_rng(1)
+    secret = generator.choice(4, size=1200, p=[0.45, 0.45, 0.07, 0.03])
+    table = pa.table({**{name: generator.integers(0, 50, 1200) for name in "abc"}, "secret": secret})
+    qit, sensitive, truth = published(table, 2)
+    attack.fit(qit, sensitive)
+    return attack.expected_accuracy_, attack.score(truth)
+
+
+def test_rare_values_and_columns_of_many_values_are_no_reason_to_believe_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 600 pairs each is guessed right or wrong as one: five standard errors of 0.02, a false alarm in a million.
+
+    The twin compares beliefs by likelihoods that constants of the values move, and is sure of everybody.
+    """
+    believed, true = believed_and_true(DeFinettiAttack(random_state=0))
+    assert abs(believed - true) < 0.1
+    monkeypatch.setattr(Learner, "by_value", lambda self, scores: scores)
+    believed, true = believed_and_true(DeFinettiAttack(random_state=0))
+    assert believed > true + 0.2
+
+
 def test_a_number_of_everybodys_own_exposes_nobody() -> None:
     """The groups agree on nothing, so no half foretells the other; told to believe all the same, the attack does."""
     table = shuffled(people(600, 3, 18), 1)

@@ -141,6 +141,16 @@ class Learner:
         found: Floats = scores - best - np.log((self._shares * np.exp(scores - best)).sum(axis=1, keepdims=True))
         return found
 
+    def by_value(self, scores: Floats) -> Floats:
+        """Scores such that the probabilities of combinations add up to one for each value.
+
+        Within a group no constant of a value matters: its values are published. Between beliefs it does.
+        """
+        weights = (self.frequency / self.frequency.sum())[:, None, None]
+        best = scores.max(axis=0, keepdims=True)
+        found: Floats = scores - best - np.log((weights * np.exp(scores - best)).sum(axis=0, keepdims=True))
+        return found
+
     @property
     def _shares(self) -> Floats:
         """How frequent each value is: published."""

@@ -172,7 +172,7 @@ class DeFinettiAttack:
             learner = Learner(half, self.model, self.step, smoothing)
             scores, shares = learner.from_groups(np.ones((tables.combinations, len(tables.values), 1))), one.copy()
             found = self._converge(learner, scores, shares, lambda share: None, min(_LOOK, self.max_rounds)).scores
-            likelihood = float(other.expected(found, shares)[1][0])
+            likelihood = float(other.expected(other.by_value(found), shares)[1][0])
             if likelihood < reached - _NOTHING:
                 break
             best, reached = smoothing, max(reached, likelihood)
