@@ -432,6 +432,34 @@ def test_a_plan_states_the_half_width_that_the_answer_carries(name: str, delta: 
     assert plan.half_width(0.9) == pytest.approx(float((high - low).max() / 2), rel=1e-9)
 
 
+@pytest.mark.parametrize(("neighbours", "epsilon"), [("substitute", 20.0), ("add-remove", 1.0)])
+def test_a_plan_has_a_width_for_each_entry_of_a_matrix(neighbours: Neighbours, epsilon: float) -> None:
+    """Each kind of entry has its own: those of the answer where they do not depend on the rows; no other entry's."""
+    private = opened(table_of(ROWS), neighbours, 6)
+    plan = private.plan("covariance", BOTH, epsilon=epsilon, rows=ROWS)
+    widths = np.array(plan.half_widths(0.9))
+    if neighbours == "substitute":
+        low, high = ends(private.covariance(BOTH, epsilon=epsilon), 0.9)
+        assert widths == pytest.approx((high - low) / 2, rel=1e-6)
+    assert widths == pytest.approx(widths.T)
+    assert len({round(each, 9) for each in (widths[0, 0], widths[0, 1], widths[1, 1])}) == 3
+    assert plan.half_width(0.9) == widths.max()
+    assert plan.to_dict(0.9)["half_widths"] == widths.tolist()
+
+
+@pytest.mark.parametrize("neighbours", ["substitute", "add-remove"])
+def test_no_variance_is_below_zero(neighbours: Neighbours) -> None:
+    """Where noise drowns the matrix; covariances may be, and some are."""
+    matrices = [opened(table_of(20), neighbours, seed).covariance(BOTH, epsilon=0.1) for seed in range(30)]
+    values = np.array([each.value for each in matrices])
+    assert (values[:, [0, 1], [0, 1]] >= 0).all()
+    assert (values[:, 0, 1] < 0).any()  # all 30 positive: one in a billion
+    for each in matrices:
+        low, high = ends(each, 0.9)
+        assert (np.diag(low) >= 0).all()
+        assert (low <= high).all()
+
+
 @pytest.mark.parametrize("level", [0, 1, -1, 2, math.nan, "0.9", None, True])
 def test_an_impossible_level_is_refused(level: object) -> None:
     private = opened(table_of(50), "add-remove", 0)

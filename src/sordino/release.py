@@ -198,7 +198,7 @@ class Receipt:
             secure_noise=all(receipt.secure_noise for receipt in receipts),
             public=tuple(dict.fromkeys(fact for receipt in receipts for fact in receipt.public)),
             caveats=tuple(dict.fromkeys(caveat for receipt in receipts for caveat in receipt.caveats)),
-            ledger=first.ledger,
+            ledger=receipts[-1].ledger,  # what is left after all of them
         )
 
     def to_dict(self) -> dict[str, object]:
@@ -235,13 +235,27 @@ class Receipt:
             booked = "" if charge.entry is None else f", ledger entry {charge.entry}"
             lines.append(
                 f"  {charge.statistic}: {charge.mechanism}, sensitivity {charge.sensitivity}, "
-                f"scale {charge.scale / charge.unit:.6g} (grid 1/{charge.unit:.6g}), {charge.cost}{booked}"
+                f"scale {charge.scale / charge.unit:.6g} (grid {_grid(charge.unit)}), {charge.cost}{booked}"
             )
         lines.append(f"  noise: {'secure' if self.secure_noise else 'seeded, for experiments only'}")
         if self.public:
             lines.append(f"  public: {'; '.join(self.public)}")
         lines.extend(f"  note: {caveat}" for caveat in self.caveats)
+        if self.ledger is not None:
+            lines.append(f"  ledger: {self.ledger}")
         return "\n".join(lines)
+
+
+def _grid(unit: float) -> str:
+    """A step of the grid: a power of two as such.
+
+    >>> _grid(1), _grid(1048576), _grid(1000)
+    ('1', '1/2^20', '1/1000')
+    """
+    fraction, exponent = math.frexp(unit)
+    if unit == 1:
+        return "1"
+    return f"1/2^{exponent - 1}" if fraction == 0.5 else f"1/{unit:.6g}"
 
 
 @dataclass(frozen=True)

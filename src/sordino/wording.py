@@ -33,8 +33,6 @@ def answer_in_words(query: str, columns: Sequence[str], release: Release, level:
         "",
         str(release.receipt),
     ]
-    if release.receipt.ledger is not None:
-        lines.append(f"  ledger: {release.receipt.ledger}")
     return "\n".join(lines)
 
 
@@ -46,19 +44,36 @@ def value_in_words(query: str, columns: Sequence[str], release: Release, level: 
 def plan_in_words(query: str, columns: Sequence[str], plan: Plan, level: float, rows: int | None) -> str:
     """The noise to expect, and what it would cost."""
     document: dict[str, Any] = plan.to_dict(level)
-    title = asked(query, columns)
-    if document["half_width"] is None:
-        first = f"{title}: the noise depends on how many rows there are. Add --rows NUMBER, a public guess."
-    else:
-        width = rounded(document["half_width"], document["half_width"], ROUND_CEILING)
-        unit = " ranks" if document["unit"] == "ranks" else ""
-        imagined = f", on a table of {rows} rows" if rows is not None and document["unit"] != "ranks" else ""
-        first = f"{title}: ± {width}{unit} with {_percent(level)} confidence{imagined}"
-    lines = [first, "", f"PLAN · neighbours {plan.receipt.neighbours} · {plan.receipt.cost}"]
+    lines = _planned(asked(query, columns), columns, document, _percent(level))
+    if document["half_width"] is not None and rows is not None and document["unit"] != "ranks":
+        lines.append(f"  on a table of {rows} rows{f', {plan.assumed}' if plan.assumed else ''}")
+    if plan.assumed:
+        lines.append("  (elsewhere within the bounds the interval can be wider)")
+    lines += ["", f"PLAN · neighbours {plan.receipt.neighbours} · {plan.receipt.cost}"]
     for charge in document["charges"]:
         noise = f"{charge['mechanism']}, sensitivity {charge['sensitivity']}, scale {charge['noise_scale']:.6g}"
         lines.append(f"  {charge['statistic']}: {noise}")
     return "\n".join([*lines, "  no row was read and nothing was spent"])
+
+
+def _planned(title: str, columns: Sequence[str], document: dict[str, Any], percent: str) -> list[str]:
+    """Half of each width; of a matrix those of its upper triangle."""
+    if document["half_width"] is None:
+        return [f"{title}: the noise depends on how many rows there are. Add --rows NUMBER, a public guess."]
+    widths = document.get("half_widths")
+    if not isinstance(widths, list):
+        unit = " ranks" if document["unit"] == "ranks" else ""
+        return [f"{title}: ± {_widest(document['half_width'])}{unit} with {percent} confidence"]
+    if isinstance(widths[0], list):
+        places = range(len(columns))
+        rows = [[columns[i], columns[j], f"± {_widest(widths[i][j])}"] for i in places for j in places if i <= j]
+    else:
+        rows = [[name, f"± {_widest(width)}"] for name, width in zip(columns, widths, strict=True)]
+    return [f"{title}:", *_columns(rows, left=range(len(rows[0]) - 1)), f"  each with {percent} confidence"]
+
+
+def _widest(width: float) -> str:
+    return rounded(width, width, ROUND_CEILING) if width else "0"
 
 
 def ledger_in_words(ledger: Ledger) -> str:

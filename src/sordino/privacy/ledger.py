@@ -457,7 +457,8 @@ def _described(state: State) -> str:
     promise = f"epsilon={shown(budget.epsilon)}, delta={shown(budget.delta)}"
     owner = f", of {state.name!r} ({state.neighbours})" if state.name or state.neighbours else ""
     entries = "1 entry" if state.entries == 1 else f"{state.entries} entries"
-    return f"{promise}{owner}: spent {_lanes(state.spent)} of {_lanes(_limits(budget))} in {entries}"
+    paid = f"spent {_lanes(state.spent)} of {_lanes(_limits(budget))} in {entries}"
+    return f"{promise}{owner}: {paid}, left {_lanes(remaining_of(state))}"
 
 
 def _limits(budget: Budget) -> Spent:

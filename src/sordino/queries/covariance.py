@@ -44,11 +44,17 @@ class _MatrixQuery(Query):
         matrix[np.triu_indices(dimension)] = triangle
         return matrix + np.triu(matrix, 1).T
 
+    @staticmethod
+    def _possible(matrix: Matrix) -> Matrix:
+        """The matrix without variances below zero, which noise can make and no table has."""
+        return np.where(np.eye(len(matrix), dtype=bool), np.maximum(matrix, 0.0), matrix)
+
 
 class MomentMatrix(_MatrixQuery):
     """Size, sums and second moments, with the split of the budget that minimises their noise."""
 
     needs_rows = True
+    imagined = "values spread evenly over their bounds"
 
     def statistics(self) -> tuple[Count, Sum, SecondMoment]:
         """All three over records without a missing cell."""
@@ -61,14 +67,15 @@ class MomentMatrix(_MatrixQuery):
         size = max(1.0, count.in_units()[0])
         means = np.array(sums.in_units()) / size
         noisy = self._symmetric(moments.in_units()) / size - np.outer(means, means)
-        value = self._scale * np.clip(noisy, -1, 1)  # no covariance is larger in these units
+        value = self._possible(self._scale * np.clip(noisy, -1, 1))  # no covariance is larger in these units
         receipt = Receipt.joined([total.receipt for total in totals])
 
         def interval(level: float) -> Interval:
             alone = 1 - (1 - level) / 4  # an entry reads four noisy numbers at most
             low, high = self._range(count, sums, moments, alone)
             rounding = 4 / min(sums.unit, moments.unit**0.5)  # four grid steps: more than the grid may move it
-            return Interval(self._scale * (low - rounding), self._scale * (high + rounding), level)
+            low, high = self._scale * (low - rounding), self._scale * (high + rounding)
+            return Interval(self._possible(low), self._possible(high), level)
 
         return Release(value, receipt, interval, self._columns)
 
@@ -103,18 +110,19 @@ class DirectMatrix(_MatrixQuery):
     def read(self, totals: Sequence[NoisyTotal]) -> Release:
         """The noisy triangle, mirrored."""
         (total,) = totals
-        value = self._scale * self._symmetric(total.in_units())
+        noisy = self._scale * self._symmetric(total.in_units())
 
         def interval(level: float) -> Interval:
             widths = self._scale * (self._symmetric(total.half_widths(level)) + 4 * direct_rounding(total, self.domain))
-            return Interval(value - widths, value + widths, level)
+            return Interval(self._possible(noisy - widths), self._possible(noisy + widths), level)
 
         receipt = total.receipt.with_caveat(*direct_caveats(self.domain, self._columns))
-        return Release(value, receipt, interval, self._columns)
+        return Release(self._possible(noisy), receipt, interval, self._columns)
 
     def assumed(self, prices: Sequence[Price], rows: int) -> list[list[float]]:
-        """Zero: the noise does not depend on it."""
-        return [[0.0] * prices[0].statistic.size]
+        """Variances far from zero, where the interval is whole; the noise does not depend on them."""
+        diagonal = np.equal(*np.triu_indices(len(self._columns)))
+        return [[1e6 if here else 0.0 for here in diagonal]]
 
 
 def _quotient(low: Matrix, high: Matrix, sizes: tuple[float, float]) -> tuple[Matrix, Matrix]:

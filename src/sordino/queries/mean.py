@@ -43,6 +43,7 @@ class RatioMean(Query):
     """Each record splits one unit between the ends of the interval; the mean is where the total divides it."""
 
     needs_rows = True
+    imagined = "every value in the middle of its bounds"
 
     def __init__(self, domain: Domain, columns: str | Sequence[str]) -> None:
         super().__init__(domain)

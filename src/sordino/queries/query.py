@@ -41,6 +41,9 @@ class Query(ABC):
     #: Whether the width of the interval depends on how many rows there are.
     needs_rows = False
 
+    #: Where it depends on the values too: what a plan imagines of them.
+    imagined = ""
+
     def questions(self, session: Session, cost: Cost) -> list[Question]:
         """The statistics with their shares of the cost."""
         statistics = self.statistics()
@@ -67,30 +70,38 @@ class Query(ABC):
             )
             for each, listed in zip(prices, values, strict=True)
         ]
-        return Plan(receipt, self.read(totals))
+        return Plan(receipt, self.read(totals), self.imagined)
 
 
 class Plan:
     """The noise that a release would carry. Nothing was read and nothing was spent."""
 
-    def __init__(self, receipt: Receipt, imagined: Release | None) -> None:
+    def __init__(self, receipt: Receipt, imagined: Release | None, assumed: str = "") -> None:
         self.receipt = receipt
+        self.assumed = assumed
         self._imagined = imagined
 
-    def half_width(self, level: float = 0.95) -> Any:
+    def half_width(self, level: float = 0.95) -> float:
         """Half of the interval's width: one number, or the widest of several."""
+        return max(_flat(self.half_widths(level)))
+
+    def half_widths(self, level: float = 0.95) -> Any:
+        """Half of the width of each interval, in the shape of the answer."""
         if self._imagined is None:
             raise ParameterError("plan: the answer is a ratio, so its noise depends on the size. Write rows=NUMBER.")
         low, high = self._imagined.interval(level)
-        widths = _flat(high, low)
-        return max(widths)
+        return _halved(high, low)
 
     def to_dict(self, level: float = 0.95) -> dict[str, object]:
-        """Plain values, ready for JSON."""
+        """Plain values, ready for JSON; ``half_widths`` only where they differ."""
         half_width = None if self._imagined is None else self.half_width(level)
         document: dict[str, object] = {"level": level, "half_width": half_width}
         if self._imagined is not None:
+            widths = self.half_widths(level)
+            if len(set(_flat(widths))) > 1:
+                document["half_widths"] = widths
             document["unit"] = self._imagined.interval(level).unit
+            document["assumed"] = self.assumed
         document["cost"] = self.receipt.cost.to_dict()
         document["neighbours"] = self.receipt.neighbours
         document["charges"] = [charge.to_dict() for charge in self.receipt.charges]
@@ -101,7 +112,8 @@ class Plan:
             first = "half-width depends on the number of rows: write rows=NUMBER"
         else:
             unit = self._imagined.interval(0.95).unit
-            first = f"± {self.half_width():.6g}{' ranks' if unit == 'ranks' else ''} with 95 % confidence"
+            most = "at most " if len(set(_flat(self.half_widths()))) > 1 else ""
+            first = f"{most}± {self.half_width():.6g}{' ranks' if unit == 'ranks' else ''} with 95 % confidence"
         lines = [f"PLAN · {first} · neighbours {self.receipt.neighbours} · {self.receipt.cost}"]
         for charge in self.receipt.charges:
             lines.append(
@@ -114,13 +126,19 @@ class Plan:
     __repr__ = __str__
 
 
-def _flat(high: Any, low: Any) -> list[float]:
+def _halved(high: Any, low: Any) -> Any:
     """Half-widths of an interval of numbers, of nested lists of numbers, or of a mapping to them."""
     if isinstance(high, Mapping):
-        return [width for name in high for width in _flat(high[name], low[name])]
+        return {name: _halved(high[name], low[name]) for name in high}
     if hasattr(high, "__iter__"):
-        return [width for a, b in zip(high, low, strict=True) for width in _flat(a, b)]
-    return [(float(high) - float(low)) / 2]
+        return [_halved(a, b) for a, b in zip(high, low, strict=True)]
+    return (float(high) - float(low)) / 2
+
+
+def _flat(widths: Any) -> list[float]:
+    if isinstance(widths, Mapping):
+        return [width for each in widths.values() for width in _flat(each)]
+    return [width for each in widths for width in _flat(each)] if isinstance(widths, list) else [widths]
 
 
 def named_columns(columns: str | Sequence[str]) -> tuple[str, ...]:

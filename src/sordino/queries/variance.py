@@ -27,6 +27,7 @@ class SplitVariance(Query):
     """
 
     needs_rows = True
+    imagined = "values spread evenly over their bounds"
 
     def __init__(self, domain: Domain, column: str) -> None:
         super().__init__(domain)
