@@ -29,6 +29,8 @@ import sordino
 from sordino import Domain, Ledger, Real, cli, terminal
 from sordino.demo.stage import COLUMNS
 from sordino.demo.story import STEPS
+from sordino.model_command import ESTIMATOR_HELP
+from sordino.models.saved import ESTIMATORS
 from sordino.privacy.session import Session
 from sordino.queries.private_table import QUERIES
 from sordino.wording import rounded
@@ -260,7 +262,9 @@ def test_a_question_needs_a_ledger_or_a_plain_word_that_there_is_none(folder: Pa
 
 def test_a_wrong_command_is_one_line_and_no_command_shows_help(run: Runner) -> None:
     refused(run("guess"), "guess")
-    refused(run("ledger"), "--help")
+    refused(run("ledger"), "sordino ledger --help")
+    refused(run("query"), "sordino query --help")
+    refused(run("qurey"), "'query'? Try")
     refused(run("init"), "TABLE")
     outcome = run("")
     assert outcome.code == 0
@@ -492,6 +496,25 @@ def test_a_plan_reads_no_row_and_spends_nothing(folder: Path, run: Runner, monke
     refused(run("plan people.parquet mean age --epsilon 0.1 --domain people.toml --rows 0"), "rows")
 
 
+def test_a_plan_of_a_matrix_shows_a_width_for_each_entry(folder: Path, run: Runner) -> None:
+    asked = "plan people.parquet covariance age bmi --epsilon 1 --domain people.toml --rows 1000"
+    widths = parsed(run(f"{asked} --json"))["half_widths"]
+    lines = [line.split() for line in run(asked).out.splitlines()[1:4]]
+    assert [line[:2] for line in lines] == [["age", "age"], ["age", "bmi"], ["bmi", "bmi"]]
+    shown = [float(line[-1]) for line in lines]
+    assert shown == pytest.approx([widths[0][0], widths[0][1], widths[1][1]], rel=0.1)
+    assert len(set(shown)) == 3
+
+
+def test_every_paid_receipt_ends_with_the_budget_that_paid(folder: Path, run: Runner) -> None:
+    paid = "--domain people.toml --ledger people.ledger --epsilon 0.1"
+    for command in ("query people.csv count", "fit people.csv NaiveBayes --target sex -o m.json",
+                    "synthesize people.csv -o fake.csv"):  # fmt: skip
+        last = run(f"{command} {paid}").out.splitlines()[-1]
+        assert last == f"  ledger: {sordino.Ledger.read('people.ledger')}"
+        assert "left pure" in last
+
+
 def test_a_ledger_is_created_shown_and_verified(folder: Path, run: Runner) -> None:
     created = parsed(run("ledger create new.ledger --epsilon 3 --delta 1e-6 --pure 1 --json"))
     assert (created["epsilon"], created["delta"], created["entries"]) == ("3", "0.000001", [])
@@ -679,6 +702,21 @@ def test_help_is_quick_and_loads_none_of_the_rooms() -> None:
     bare = time.perf_counter()
     subprocess.run([sys.executable, "-c", "import rich.console, email.message"], check=True)
     assert bare - started < max(0.5, 5 * (time.perf_counter() - bare))  # a busy machine is slow at both
+
+
+@pytest.mark.parametrize("group", ["", "ledger", "attack", "audit"])
+def test_help_of_a_group_has_whole_sentences_and_an_example(group: str, run: Runner) -> None:
+    said = run(f"{group} --help").out
+    assert "..." not in said.partition("Commands:")[2]
+    assert "Example:\n    sordino " in said
+
+
+def test_help_names_every_command_in_order_and_no_type_of_python(run: Runner) -> None:
+    _, _, listed = run("--help").out.partition("Commands:\n")
+    assert [line.split()[0] for line in listed.split("\n\n")[0].splitlines()] == list(cli.ORDER)
+    for command in cli.ORDER:
+        assert not re.search(r"<[a-zA-Z\[\]]+>", run(f"{command} --help").out)
+    assert set(ESTIMATORS) == set(re.findall(r"\w+", ESTIMATOR_HELP)) - {"One", "of"}
 
 
 def test_a_real_process_answers_and_refuses(folder: Path) -> None:

@@ -10,7 +10,7 @@ import typer
 from sordino.errors import ParameterError
 from sordino.terminal import AsJson, Progress, columns, command_group, example, file, number, print_json, require_apart
 
-attacks = command_group("attack")
+attacks = command_group("attack", example("sordino attack definetti qit.csv st.csv"))
 
 Qit = Annotated[Path, typer.Argument(metavar="QIT", help="The quasi-identifier table: .csv, .parquet or .feather.")]
 St = Annotated[Path, typer.Argument(metavar="ST", help="The sensitive table: group, value, count.")]
@@ -23,7 +23,10 @@ Count = Annotated[str, typer.Option("--count", metavar="COLUMN", help="The colum
 Seed = Annotated[int, number("--seed", "For restarts, and among people who look alike.", "INTEGER")]
 
 
-@attacks.command(epilog=example("sordino attack definetti qit.csv st.csv --seed 1"))
+@attacks.command(
+    epilog=example("sordino attack definetti qit.csv st.csv --seed 1"),
+    short_help="Two anatomised tables: who has which sensitive value?",
+)
 def definetti(
     qit: Qit,
     st: St,
@@ -78,7 +81,10 @@ def _truth(path: Path, st: Path, sensitive: str | None, group: str, count: str) 
     return table.column(name)
 
 
-@attacks.command(epilog=example("sordino attack membership fake.csv candidates.csv --reference others.csv"))
+@attacks.command(
+    epilog=example("sordino attack membership fake.csv candidates.csv --reference others.csv"),
+    short_help="Released rows: who was in the table they were made from?",
+)
 def membership(
     release: Annotated[Path, typer.Argument(metavar="RELEASE", help="The released rows: .csv, .parquet or .feather.")],
     candidates: Annotated[Path, typer.Argument(metavar="CANDIDATES", help="Who may have been in the table.")],
@@ -95,7 +101,7 @@ def membership(
     ] = None,
     scores: Annotated[Path | None, file("--scores", words="Write each candidate's score: .csv or .parquet.")] = None,
     output: Annotated[Path | None, file("-o", "--output", words="Write the verdict as a .html page.")] = None,
-    seed: Seed = 0,
+    seed: Annotated[int, number("--seed", "For splits and models.", "INTEGER")] = 0,
     as_json: AsJson = False,
 ) -> None:
     """Ask of each candidate whether a release knows it better than it should."""

@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 
 from sordino import __version__
 from sordino.errors import ParameterError
-from sordino.terminal import AsJson, Progress, columns, example, number, print_json
+from sordino.terminal import AsJson, Progress, columns, command_group, example, number, print_json
 
 if TYPE_CHECKING:
     from sordino.audit.target import Target
@@ -42,7 +42,7 @@ class _Shortened(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
-audits = typer.Typer(name="audit", cls=_Shortened, rich_markup_mode=None, pretty_exceptions_enable=False)
+audits = command_group("audit", example("sordino audit noisy_count.py:noisy_count --epsilon 1 --seed 1"), _Shortened)
 
 
 _TARGET_HELP = "FUNCTION(table, rng) in a Python file or an importable module."
@@ -61,12 +61,15 @@ Page = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", hel
 Quick = Annotated[bool, typer.Option("--quick", help="Search, replay, noise and ledger only, with fewer tables.")]
 
 
-@audits.command(epilog=example("sordino audit mechanism noisy_count.py:noisy_count --epsilon 1 --seed 1"))
+@audits.command(
+    epilog=example("sordino audit mechanism noisy_count.py:noisy_count --epsilon 1 --seed 1"),
+    short_help="A Python function: its ε bounded from below by runs.",
+)
 def mechanism(
     target: Mechanism,
     *,
     epsilon: Epsilon,
-    delta: Delta = 0.0,
+    delta: Delta = 0,
     neighbours: Neighbours = None,
     runs: Runs = 20_000,
     level: Level = 0.05,
@@ -87,15 +90,18 @@ def mechanism(
     _finish(report, needed, output, as_json, REAL if unsafe_real_data else "")
 
 
-@audits.command(epilog=example("sordino audit outputs with.csv without.csv --epsilon 1 --seed 1"))
+@audits.command(
+    epilog=example("sordino audit outputs with.csv without.csv --epsilon 1 --seed 1"),
+    short_help="Outputs that somebody recorded on two tables.",
+)
 def outputs(
     first: Annotated[Path, typer.Argument(metavar="FIRST", help="Outputs on one table, one per line.")],
     second: Annotated[Path, typer.Argument(metavar="SECOND", help="Outputs on its neighbour.")],
     *,
     epsilon: Epsilon,
-    delta: Delta = 0.0,
+    delta: Delta = 0,
     level: Level = 0.05,
-    seed: Seed = None,
+    seed: Annotated[int | None, number("--seed", "A repeatable order of the lines.", "INTEGER")] = None,
     output: Page = None,
     as_json: AsJson = False,
 ) -> None:
@@ -109,13 +115,16 @@ def outputs(
     _finish(report, needed, output, as_json)
 
 
-@audits.command(epilog=example("sordino audit peer --python python3 noisy_count.py:noisy_count --epsilon 1 --seed 1"))
+@audits.command(
+    epilog=example("sordino audit peer --python python3 noisy_count.py:noisy_count --epsilon 1 --seed 1"),
+    short_help="A function that needs another library's environment.",
+)
 def peer(
     target: Mechanism,
     *,
     python: Annotated[str, typer.Option("--python", metavar="FILE", help="The other environment's interpreter.")],
     epsilon: Epsilon,
-    delta: Delta = 0.0,
+    delta: Delta = 0,
     neighbours: Neighbours = None,
     runs: Runs = 20_000,
     level: Level = 0.05,
@@ -125,7 +134,7 @@ def peer(
     output: Page = None,
     as_json: AsJson = False,
 ) -> None:
-    """The same for a function that needs another library's own environment."""
+    """Bound the ε of a Python function that needs another library's own environment."""
     from sordino.audit.peers import audit_peer
 
     _check_page(output)
@@ -138,7 +147,7 @@ def peer(
     _finish(report, needed, output, as_json, REAL if unsafe_real_data else "")
 
 
-@audits.command(epilog=example("sordino audit paper wu"))
+@audits.command(epilog=example("sordino audit paper wu"), short_help="Published methods, from their printed formulas.")
 def paper(
     name: Annotated[str, typer.Argument(metavar="PAPER", help=PAPERS_HELP)],
     output: Page = None,
@@ -157,7 +166,9 @@ def paper(
     _finish_many(reports, f"Verdict on {name}" if len(chosen) == 1 else "Verdicts on papers", output, as_json, True)
 
 
-@audits.command(name="self", epilog=example("sordino audit self --quick"))
+@audits.command(
+    name="self", epilog=example("sordino audit self --quick"), short_help="This package: all that is registered."
+)
 def ourselves(quick: Quick = False, output: Page = None, as_json: AsJson = False) -> None:
     """Audit this package: every registered statistic and query, the noise and the ledger."""
     from sordino.audit.ourselves import audit_ourselves

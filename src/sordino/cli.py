@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from sordino import __version__
 from sordino.anonymity_command import ANATOMIZE, DIVERSITY, K_ANONYMIZE, anatomize, diversity, k_anonymize
@@ -49,10 +50,24 @@ _DONE, _FAULT, _ERROR, _INTERRUPTED = 0, 1, 2, 130
 _UsageError: Any = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")
 
 
-app, ledgers = command_group("sordino"), command_group("ledger")
+#: In the order in which they are first needed.
+ORDER = (
+    "demo", "init", "ledger", "plan", "query", "fit", "predict", "synthesize", "report", "audit",
+    "diversity", "k-anonymize", "anatomize", "attack", "study",
+)  # fmt: skip
+
+
+class _Ordered(TyperGroup):
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names as help shows them."""
+        return sorted(super().list_commands(ctx), key=ORDER.index)
+
+
+app = command_group("sordino", example("sordino init patients.parquet -o patients.toml"), _Ordered)
+ledgers = command_group("ledger", example("sordino ledger create patients.ledger --epsilon 3"))
 app.add_typer(ledgers, help="A privacy budget in a file: create it, look at it, check it.")
 app.add_typer(attacks, help="What does a published table give away about each person?")
-app.add_typer(audits, help="Is it private, as far as can be seen? Yours, ours, a library's, a paper's.")
+app.add_typer(audits, help="Is it private, as far as can be seen? Yours, ours, others'.")
 
 _TABLE_HELP = "A .parquet, .csv, .feather or .arrow file, or a quoted glob."
 _METHOD_HELP = "auto, direct or sum-and-size; ranks for a median."
@@ -150,9 +165,10 @@ def plan(
 
 
 @app.command(
+    short_help="Pay for an answer; with its interval and receipt.",
     epilog=example(
         "sordino query patients.parquet mean age --domain patients.toml --ledger patients.ledger --epsilon 0.1"
-    )
+    ),
 )
 def query(
     table: Table,
@@ -226,7 +242,7 @@ def verify(file: Book, as_json: AsJson = False) -> None:
     raise typer.Exit(_FAULT if problems else _DONE)
 
 
-@app.command(epilog=example("sordino demo --folder sordino-demo"))
+@app.command(epilog=example("sordino demo --folder sordino-demo"), short_help="The whole story on a public table.")
 def demo(
     folder: Annotated[Path, typer.Option("--folder", metavar="FOLDER", help="Where the demo keeps its files.")] = Path(
         "sordino-demo"
@@ -243,14 +259,14 @@ def demo(
         print_json(document)
 
 
-app.command(epilog=SYNTHESIS_EXAMPLE)(synthesize)
-app.command(epilog=FIT_EXAMPLE)(fit)
+app.command(epilog=SYNTHESIS_EXAMPLE, short_help="Pay for a synthetic table; with its receipt.")(synthesize)
+app.command(epilog=FIT_EXAMPLE, short_help="Pay for a model; as plain JSON, with its receipt.")(fit)
 app.command(epilog=PREDICT_EXAMPLE)(predict)
-app.command(epilog=ANATOMIZE)(anatomize)
-app.command(epilog=K_ANONYMIZE)(k_anonymize)
-app.command(epilog=DIVERSITY)(diversity)
-app.command(epilog=example("sordino study"))(study)
-app.command(epilog=EXAMPLE)(report)
+app.command(epilog=ANATOMIZE, short_help="Split a table in two, joined by groups only. NOT private.")(anatomize)
+app.command(epilog=K_ANONYMIZE, short_help="Make at least k rows look alike. NOT private.")(k_anonymize)
+app.command(epilog=DIVERSITY, short_help="Measure k, l and t of a table. NOT private.")(diversity)
+app.command(epilog=example("sordino study"), short_help="Five papers again, ours beside the published numbers.")(study)
+app.command(epilog=EXAMPLE, short_help="Write what was released as one HTML page.")(report)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -272,7 +288,9 @@ def _run(arguments: list[str] | None) -> tuple[int, str]:
     except (KeyboardInterrupt, typer.Abort):
         code = _INTERRUPTED
     except _UsageError as problem:
-        return _ERROR, f"{problem.format_message().rstrip('.')}. Try --help."
+        command = getattr(getattr(problem, "ctx", None), "command_path", "sordino")
+        words = problem.format_message().rstrip(".")
+        return _ERROR, f"{words}{'' if words.endswith('?') else '.'} Try {command} --help."
     except SordinoError as problem:
         return _ERROR, str(problem)
     except Exception as problem:  # its text, or that of an error behind it, may quote a cell

@@ -28,8 +28,14 @@ from sordino.terminal import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
+ESTIMATOR_HELP = (
+    "One of: GaussianBayes GaussianMixture GradientEM LargeMarginMixture NaiveBayes PrivateClassifier RONGauss "
+    "TableSynthesizer ThresholdRule."
+)
+
 Table = Annotated[str, typer.Argument(metavar="TABLE", help="A .parquet, .csv, .feather or .arrow file, or a glob.")]
-Estimator = Annotated[str, typer.Argument(metavar="ESTIMATOR", help="GaussianBayes, NaiveBayes …: see the docs.")]
+Estimator = Annotated[str, typer.Argument(metavar="ESTIMATOR", help=ESTIMATOR_HELP)]
+Rows = Annotated[str, typer.Argument(metavar="TABLE", help="A .parquet, .csv, .feather or .arrow file.")]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that sordino fit wrote.")]
 Target = Annotated[str | None, typer.Option("--target", metavar="COLUMN", help="The column to learn.")]
 DomainFile = Annotated[Path, file("--domain", words="Public facts about the table: see 'sordino init'.")]
@@ -92,7 +98,7 @@ def fit(
 
 def predict(
     model: Model,
-    table: Table,
+    table: Rows,
     *,
     output: Predictions = Path("predictions.csv"),
     probabilities: Probabilities = False,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import threading
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from types import TracebackType
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from sordino.errors import LedgerError, ModelError, ParameterError
 
@@ -25,10 +27,35 @@ PATIENCE = 0.5
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-def command_group(name: str) -> typer.Typer:
+#: What Typer writes behind an argument's name in help: ``<str>``, ``<list[Path]>``.
+_PYTHON_TYPE = re.compile(r"^(  [^ \n]+)( <[\w\[\]]+>)", re.MULTILINE)
+
+
+class _Command(TyperCommand):
+    """A command whose help names what to type, and no type of Python's."""
+
+    def get_help(self, ctx: Any) -> str:
+        """The help, its columns in place."""
+        return _PYTHON_TYPE.sub(lambda found: found[1] + " " * len(found[2]), super().get_help(ctx))
+
+
+class _Commands(typer.Typer):
+    def command(self, name: str | None = None, **options: Any) -> Any:
+        """Registers a command; see ``_Command``."""
+        return super().command(name, cls=_Command, **options)
+
+
+def command_group(name: str, epilog: str, kind: type[TyperGroup] | None = None) -> typer.Typer:
     """A group of commands; no traceback of Typer's, which would print local variables."""
     names = {"help_option_names": ["-h", "--help"]}
-    return typer.Typer(name=name, rich_markup_mode=None, pretty_exceptions_enable=False, context_settings=names)
+    return _Commands(
+        name=name,
+        epilog=epilog,
+        cls=kind,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings=names,
+    )
 
 
 def example(command: str) -> str:
