@@ -73,7 +73,7 @@ TABLES: dict[str, tuple[Callable[[], Any], type[SordinoError], str]] = {
     "no names": (lambda: opened(ARRAY), TableError, r"an array has no column names. Write columns=\["),
     "too few names": (lambda: opened(ARRAY, columns=["age"]), TableError, "name each of the 2 columns once. Got 1"),
     "three dimensions": (lambda: opened(np.zeros((2, 2, 2)), columns=["age"]), TableError, "two-dimensional .* Got 3"),
-    "no file": (lambda: opened("absent.parquet"), TableError, "no file matches 'absent.parquet'"),
+    "no file": (lambda: opened("absent.parquet"), TableError, "there is no file 'absent.parquet'"),
     "unknown ending": (lambda: opened(__file__), TableError, "must end in one of"),
 }  # fmt: skip
 

@@ -22,7 +22,7 @@ from sordino.attack.calibration import averaged, brier, cap, expected_calibratio
 from sordino.attack.definetti import DeFinettiAttack, assigned
 from sordino.attack.group_marginals import MOST_STATES, Walk, exact_marginals, restricted_marginals, states
 from sordino.attack.published import read_published
-from sordino.attack.verdict import judged
+from sordino.attack.verdict import judged, verdict_page
 from sordino.errors import ParameterError, TableError
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -196,6 +196,13 @@ def test_rare_values_and_columns_of_many_values_are_no_reason_to_believe_more(mo
     monkeypatch.setattr(Learner, "by_value", lambda self, scores: scores)
     believed, true = believed_and_true(DeFinettiAttack(random_state=0))
     assert believed > true + 0.2
+
+
+def test_only_people_named_above_the_promise_are_news() -> None:
+    qit, sensitive, _ = published(people(600, 3, 3, strength=5.0), 2)
+    page = verdict_page(judged(DeFinettiAttack(random_state=0), qit, sensitive))
+    tones = {cells[0].text: cells[1].tone for cells in page.sections[0].rows}
+    assert (tones["50%"], tones["80%"]) == ("", "bad")
 
 
 def test_a_number_of_everybodys_own_exposes_nobody() -> None:

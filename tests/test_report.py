@@ -230,6 +230,13 @@ def test_command_writes_both_pages(folder: Path, capsys: pytest.CaptureFixture[s
     assert not list(folder.glob("*.draft"))
 
 
+def test_items_of_one_name_are_all_on_the_page(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("last").mkdir()
+    Path("last/mean.json").write_text(Path("mean.json").read_text())
+    assert cli.main(["report", "mean.json", "last/mean.json", "-o", "page.html"]) == 0
+    assert Path("page.html").read_text().count("<section") == 2
+
+
 def test_what_is_not_private_stays_off_the_page(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = so.open_table(TABLE, DOMAIN, random_state=0)
     Path("seeded.json").write_text(json.dumps(answered(table, "count", epsilon=1)))

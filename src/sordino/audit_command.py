@@ -256,7 +256,7 @@ def _finish_many(reports: Sequence[AuditReport], title: str, page: Path | None, 
 def _summary(reports: Sequence[AuditReport]) -> str:
     verdicts = [report.verdict for report in reports]
     counts = ", ".join(f"{verdicts.count(each)} {each}" for each in dict.fromkeys(verdicts))
-    return f"{len(reports)} audits: {counts}."
+    return f"{len(reports)} audit{'' if len(reports) == 1 else 's'}: {counts}."
 
 
 def _tables_in_words(evidence: Mapping[str, Any]) -> str:

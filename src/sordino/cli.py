@@ -121,9 +121,11 @@ def init(
     _write(output, draft_toml(drafted), force)
     if as_json:
         return print_json({"path": str(output), "columns": drafted, "left_out": left_out})
-    typer.echo(f"Drafted {output}: {len(drafted)} columns, from their names and stored types. No row was read.")
+    many = "1 column" if len(drafted) == 1 else f"{len(drafted)} columns"
+    typer.echo(f"Drafted {output}: {many}, from names and stored types. No row was read.")
     if left_out:
         typer.echo(f"Left out, stored as a type that cannot be used: {', '.join(left_out)}.")
+        typer.echo("A date can be stored as a number (days since some day) or as a category (its year).")
     if "unknown" in drafted.values():
         typer.echo("A CSV file has names only, taken from its first line. Say for each column what it is.")
     typer.echo('Next: replace every "fill in" by a public fact, then run sordino ledger create.')

@@ -169,7 +169,7 @@ class Domain:
         """The declared interval of a column; an error when it is absent or a category."""
         column = self[name]
         if not isinstance(column, Real):
-            raise DomainError(f"Domain: {name!r} is a Category; this needs a Real column.")
+            raise DomainError(f"Domain: {name!r} is a Category; this needs a Real column. Categories have histograms.")
         return column
 
     def category(self, name: str) -> Category:
@@ -246,6 +246,7 @@ _DRAFT_REAL = f"""\
 kind = "real"
 low = "{_UNFILLED}"     # a number
 high = "{_UNFILLED}"    # a number
+# integer = true    # where only whole numbers make sense
 """
 
 _DRAFT_CATEGORY = f"""\

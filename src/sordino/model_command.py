@@ -173,8 +173,11 @@ def _batches(path: str, features: Sequence[str]) -> Iterator[pa.Table]:
                 yield pa.Table.from_batches([batch])
     except (OSError, ValueError) as error:  # Arrow's own errors are of these kinds
         problem = f"cannot be read ({type(error).__name__})"
+    if problem and not Path(path).exists():
+        raise TableError(f"predict: there is no file {path!r}.")
     if problem:
-        raise TableError(f"predict: {path!r} {problem}.")
+        hint = " A CSV file needs UTF-8, and commas between cells." if kind == "csv" and "column" not in problem else ""
+        raise TableError(f"predict: {path!r} {problem}.{hint}")
 
 
 def _predicted(model: Any, rows: pa.Table, probabilities: bool) -> pa.Table:

@@ -47,7 +47,7 @@ def report(
     if owner is not None and owner.resolve() == output.resolve():
         raise ParameterError("report: the owner's page holds exact answers. Name another file than with -o.")
     require_apart("report", [output, owner], [*items, table, domain])
-    documents = {path.name: _document(path) for path in items}
+    documents = {_label(path, items): _document(path) for path in items}
     for name, document in documents.items():
         _require_private(name, document)
     sections = tuple(section_of(document, _title(name, document)) for name, document in documents.items())
@@ -69,6 +69,11 @@ def _owners(title: str, documents: Mapping[str, Any], owner: Path, table: str, d
     return write_report(owner_page(title, documents, table, Domain.from_toml(domain or "")), owner)
 
 
+def _label(path: Path, items: Sequence[Path]) -> str:
+    """Its name; the whole path where another item has the same name."""
+    return path.name if [each.name for each in items].count(path.name) == 1 else str(path)
+
+
 def _document(path: Path) -> Mapping[str, Any]:
     problem = ""
     try:
@@ -79,6 +84,10 @@ def _document(path: Path) -> Mapping[str, Any]:
         if isinstance(document, dict):
             return document
         problem = "not a JSON object"
+    except FileNotFoundError:
+        problem = "there is no such file"
+    except json.JSONDecodeError:
+        problem = "not JSON"
     except (OSError, ValueError) as error:
         problem = type(error).__name__
     raise ParameterError(f"report: {str(path)!r} is no release, model, study or ledger that can be read ({problem}).")

@@ -41,11 +41,12 @@ def read_frame(data: Any, who: str) -> pa.Table:
         table = _read_file(Path(data)) if isinstance(data, str | Path) else _read_memory(data)
     except (pa.ArrowException, TypeError, ValueError, OSError) as error:
         failed = type(error).__name__  # its text may quote a cell
+    if failed and isinstance(data, str | Path):
+        if not Path(data).exists():
+            raise TableError(f"{who}: there is no file {str(data)!r}.")
+        raise TableError(f"{who}: {str(data)!r} cannot be read ({failed}). Give a .parquet, .feather or .csv file.")
     if failed:
-        what = f"{str(data)!r}" if isinstance(data, str | Path) else type(data).__name__
-        raise TableError(
-            f"{who}: {what} cannot be read ({failed}). Give a frame, or a .parquet, .feather or .csv file."
-        )
+        raise TableError(f"{who}: {type(data).__name__} cannot be read ({failed}). Give a frame or a file.")
     if len(set(table.column_names)) != len(table.column_names):
         raise TableError(f"{who}: two columns have one name. Rename one.")
     if not len(table):

@@ -16,7 +16,7 @@ from sordino.errors import ParameterError
 from sordino.report.chart import Chart, Series
 from sordino.report.figures import chart_png, require_figures
 from sordino.report.report import report_html, write_whole
-from sordino.report.section import Cell, Page, Section, row, table_of
+from sordino.report.section import Cell, Page, Section, Tone, row, table_of
 
 #: How surely a value is known, in steps that a reader tells apart.
 LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
@@ -133,7 +133,7 @@ def exposure_chart(found: Document) -> Chart:
 def verdict_page(found: Document) -> Page:
     """The verdict as a page for whoever published the tables, or is about to."""
     rows = tuple(
-        row(f"{each['at_least']:.0%}", _count(each["people"], found["people"]), f"{each['expected_right']:,.0f}",
+        row(f"{each['at_least']:.0%}", _count(each, found), f"{each['expected_right']:,.0f}",
             f"{chance['people']:,}")
         for each, chance in zip(found["exposed"], found["control"]["exposed"], strict=True)
     )  # fmt: skip
@@ -212,5 +212,8 @@ def _truth_section(truth: Document) -> Section:
     )
 
 
-def _count(people: int, of: int) -> Cell:
-    return Cell(f"{people:,} ({people / of:.1%})", "bad" if people else "good")
+def _count(exposed: Document, found: Document) -> Cell:
+    """As many at a level that was promised are no news."""
+    people, promised = exposed["people"], exposed["at_least"] <= found["promised"]
+    tone: Tone = "" if promised else "bad" if people else "good"
+    return Cell(f"{people:,} ({people / found['people']:.1%})", tone)

@@ -34,8 +34,8 @@ class Rule:
     @property
     def thresholds(self) -> dict[str, float | str | None]:
         """By the table that is guessed, in plain values."""
-        below, above = ("d0", "d1") if self.rising else ("d1", "d0")
-        return {f"guess {below} up to": _plain(self.low), f"guess {above} from": _plain(self.high)}
+        below, above = ("second", "first") if self.rising else ("first", "second")
+        return {f"{below} table up to": _plain(self.low), f"{above} table from": _plain(self.high)}
 
     def count(self, scores: Floats, bits: Bits) -> tuple[int, int]:
         """Right guesses, and guesses."""

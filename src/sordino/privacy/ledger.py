@@ -391,7 +391,8 @@ def _owned(state: State, name: str | None, neighbours: Neighbours | None) -> Sta
     if (name or bound.name, neighbours or bound.neighbours) != (bound.name, bound.neighbours):
         raise LedgerError(
             f"Ledger: belongs to data set {bound.name!r} with neighbours {bound.neighbours!r}. "
-            f"Got {name!r} with {neighbours!r}. Open another ledger for it."
+            f"Got {name!r} with {neighbours!r}. Open another ledger for it; or, where it is the same table under "
+            f"another name, say so: name={bound.name!r} (--name)."
         )
     return bound
 

@@ -85,7 +85,7 @@ def synthetic_section(file: str, rows: Sequence[Mapping[str, Any]]) -> Section:
         title="Synthetic rows",
         words=(f"The first rows of {file}. Nobody in it exists; it follows from releases alone.", *more),
         head=tuple(names),
-        rows=tuple(row(*(_short(each[name]) for name in names)) for each in rows),
+        rows=tuple(row(*("missing" if each[name] is None else _short(each[name]) for name in names)) for each in rows),
     )
 
 
@@ -111,7 +111,7 @@ def ledger_section(document: Document, title: str = "") -> Section:
                 each["when"][:16].replace("T", " "),
                 each["what"],
                 _LANES[each["lane"]],
-                each["amount"],
+                f"{float(each['amount']):.{_DIGITS}g}",
             )
             for each in document["entries"]
         ),

@@ -33,7 +33,8 @@ class Ranks(ChoiceScores):
     def __post_init__(self) -> None:
         if not 0 < self.quantile < 1 or self.quantile.denominator > LARGEST_DENOMINATOR:
             raise ParameterError(
-                f"quantile: must lie between 0 and 1 with at most {LARGEST_DENOMINATOR} parts. Got {self.quantile}."
+                "quantile: must lie between 0 and 1 (0.9, say), a fraction with a denominator of at most "
+                f"{LARGEST_DENOMINATOR}. Got {self.quantile}."
             )
         if not self.candidates or any(a >= b for a, b in zip(self.candidates, self.candidates[1:], strict=False)):
             raise ParameterError("quantile: candidates must be one or more rising numbers.")

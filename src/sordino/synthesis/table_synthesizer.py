@@ -163,6 +163,10 @@ def _words(learned: Learned, target: str | None) -> tuple[str, ...]:
     """What a reader of the receipt should know of the model."""
     words = [f"{len(learned.tables)} tables of two columns beside the latent dependence"]
     if target is not None:
-        how = "one model for each class of it" if learned.target is not None else "a column like the others: no classes"
+        how = (
+            "one model for each class of it"
+            if learned.target is not None
+            else "no model per class, for noise would drown it"
+        )
         words.append(f"target {target}: {how}")
     return tuple(words)

@@ -12,7 +12,9 @@ from __future__ import annotations
 import csv
 import glob
 import math
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -29,6 +31,9 @@ _ROWS_PER_BLOCK = 65_536
 
 #: Rows that DuckDB passed over, each with an error per cell; every row has its line and no other row has it.
 _UNREADABLE_ROWS = "SELECT count(*) FROM (SELECT DISTINCT file_id, line FROM reject_errors)"
+
+#: What other programs put between cells.
+OTHER_SEPARATORS = ";\t|"
 
 #: DuckDB's own buffers; the rest of a pass needs a few blocks per thread.
 _MEMORY_LIMIT = "256MB"
@@ -131,12 +136,20 @@ def open_files(path: str | Path) -> Source:
     text = str(path)
     paths = sorted(glob.glob(text)) if glob.has_magic(text) and not Path(text).exists() else [text]
     if not paths or not Path(paths[0]).is_file():
-        raise TableError(f"table: no file matches {text!r}.")
+        raise TableError(f"table: {_absent(text)}")
     suffix = Path(paths[0]).suffix.lower()
     if suffix not in _BY_SUFFIX or any(Path(each).suffix.lower() != suffix for each in paths):
         known = " ".join(sorted(_BY_SUFFIX))
         raise TableError(f"table: {text!r} must end in one of {known}, the same for every file.")
     return _BY_SUFFIX[suffix](paths)
+
+
+def _absent(text: str) -> str:
+    if glob.has_magic(text):
+        return f"no file matches {text!r}."
+    if os.path.isdir(text):
+        return f"{text!r} is a folder. Name its files by a glob: {f'{text}/*.parquet'!r}, say."
+    return f"there is no file {text!r}."
 
 
 def _attempt(what: str, paths: Sequence[str], read: Callable[[], T]) -> T:
@@ -183,11 +196,11 @@ def _common_schema(paths: Sequence[str], schemas: Sequence[pa.Schema]) -> pa.Sch
 def _csv_header(paths: Sequence[str]) -> tuple[str, ...]:
     headers = set()
     for path in paths:
-        with Path(path).open("rb") as file:
-            first_line = file.readline().decode("utf-8-sig")  # no byte of a record is looked at
+        first_line = _first_line(path)
         if first_line.count('"') % 2:
             raise TableError(f"table: {path!r} has a column name with a line end in it. Write the names in one line.")
         headers.add(tuple(name.strip() for name in next(csv.reader([first_line]), ())))
+        _require_commas(path, first_line)
     names = headers.pop()
     if headers or not names or len(set(names)) != len(names) or any(map(_reads_as_number, names)):
         raise TableError(
@@ -195,6 +208,26 @@ def _csv_header(paths: Sequence[str]) -> tuple[str, ...]:
             "a number is no name, for the line may be a record."
         )
     return names
+
+
+def _first_line(path: str) -> str:
+    """The names alone: no byte of a record is looked at."""
+    with Path(path).open("rb") as file:
+        line = file.readline()
+    with suppress(UnicodeDecodeError):
+        return line.decode("utf-8-sig")
+    raise TableError(
+        f"table: the first line of {path!r} is not UTF-8. Convert the file: iconv -f LATIN1 -t UTF-8, say."
+    )
+
+
+def _require_commas(path: str, first_line: str) -> None:
+    """A file with other separators would be one column with a long name; a name in quotes may hold anything."""
+    if not any(mark in first_line for mark in ',"') and any(mark in first_line for mark in OTHER_SEPARATORS):
+        raise TableError(
+            f"table: {path!r} has no comma in its first line, but another separator. Put commas between its cells; "
+            "or, if it has one column, quotes around the name."
+        )
 
 
 def _reads_as_number(name: str) -> bool:
