@@ -29,7 +29,7 @@ import sordino
 from sordino import Domain, Ledger, Real, cli, terminal
 from sordino.demo.stage import COLUMNS
 from sordino.demo.story import STEPS
-from sordino.model_command import ESTIMATOR_HELP
+from sordino.model_command import ESTIMATOR_NAMES
 from sordino.models.saved import ESTIMATORS
 from sordino.privacy.session import Session
 from sordino.queries.private_table import QUERIES
@@ -440,9 +440,7 @@ QUESTIONS = [
 
 
 def test_every_query_is_asked_here_and_named_in_the_help(run: Runner) -> None:
-    assert {question.split()[0] for question in QUESTIONS} == set(QUERIES)
-    for query in QUERIES:
-        assert query in cli.QUERY_HELP
+    assert {question.split()[0] for question in QUESTIONS} == set(QUERIES) == set(cli.QUERY_NAMES.split())
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
@@ -716,7 +714,34 @@ def test_help_names_every_command_in_order_and_no_type_of_python(run: Runner) ->
     assert [line.split()[0] for line in listed.split("\n\n")[0].splitlines()] == list(cli.ORDER)
     for command in cli.ORDER:
         assert not re.search(r"<[a-zA-Z\[\]]+>", run(f"{command} --help").out)
-    assert set(ESTIMATORS) == set(re.findall(r"\w+", ESTIMATOR_HELP)) - {"One", "of"}
+    assert set(ESTIMATORS) == set(ESTIMATOR_NAMES.split())
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("sordino que", {"query"}),
+        ("sordino query --le", {"--ledger", "--level"}),
+        ("sordino plan people.csv me", {"mean", "median"}),
+        ("sordino fit people.csv Gau", {"GaussianBayes", "GaussianMixture"}),
+        ("sordino ledger ", {"create", "show", "verify"}),
+        ("sordino audit paper p", {"pathak"}),
+    ],
+)
+def test_bash_completes_commands_options_and_names(typed: str, expected: set[str], tmp_path: Path) -> None:
+    """With the script that ``--show-completion`` prints, in a real shell."""
+    command = tmp_path / "sordino"
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m sordino.cli "$@"\n')
+    command.chmod(0o755)
+    words = typed.split(" ")
+    script = (
+        'eval "$(sordino --show-completion bash)"; '
+        f"COMP_WORDS=({typed}{'' if words[-1] else ' ' + repr('')}); COMP_CWORD={len(words) - 1}; "
+        '_sordino_completion sordino; printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    surroundings = {**environment(), "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=surroundings, check=True)
+    assert set(done.stdout.split()) == expected
 
 
 def test_a_real_process_answers_and_refuses(folder: Path) -> None:

@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 
 from sordino import __version__
 from sordino.errors import ParameterError
-from sordino.terminal import AsJson, Progress, columns, command_group, example, number, print_json
+from sordino.terminal import AsJson, Progress, columns, command_group, example, number, one_of, print_json
 
 if TYPE_CHECKING:
     from sordino.audit.target import Target
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 #: Sizes of a violation for which it is said beforehand how many runs see it: noise too small by these factors.
 FACTORS = (2.0, 1.5, 1.25, 1.1)
 
-PAPERS_HELP = "One of: pathak wu rongauss xi all."
+PAPER_NAMES = "pathak wu rongauss xi all"
 
 #: The mark of a mechanism that could not be checked to run on made-up tables.
 REAL = "The tables were not checked to be made up: treat this verdict as private data."
@@ -149,7 +149,7 @@ def peer(
 
 @audits.command(epilog=example("sordino audit paper wu"), short_help="Published methods, from their printed formulas.")
 def paper(
-    name: Annotated[str, typer.Argument(metavar="PAPER", help=PAPERS_HELP)],
+    name: Annotated[str, one_of("PAPER", PAPER_NAMES)],
     output: Page = None,
     as_json: AsJson = False,
 ) -> None:

@@ -35,6 +35,7 @@ from sordino.terminal import (
     existing_ledger,
     file,
     number,
+    one_of,
     print_json,
     require_apart,
 )
@@ -42,7 +43,7 @@ from sordino.terminal import (
 #: Beyond this, parts of a level would round to certainty.
 LARGEST_LEVEL = 1 - 1e-9
 
-QUERY_HELP = "One of: count sum mean median quantile variance covariance histogram histograms."
+QUERY_NAMES = "count sum mean median quantile variance covariance histogram histograms"
 
 _DONE, _FAULT, _ERROR, _INTERRUPTED = 0, 1, 2, 130
 
@@ -74,7 +75,7 @@ _METHOD_HELP = "auto, direct or sum-and-size; ranks for a median."
 _BINS_HELP = "A number of bins, or edges: 10, 0,18,65,120, age=10."
 
 Table = Annotated[str, typer.Argument(metavar="TABLE", help=_TABLE_HELP)]
-Asked = Annotated[str, typer.Argument(metavar="QUERY", help=QUERY_HELP)]
+Asked = Annotated[str, one_of("QUERY", QUERY_NAMES)]
 Columns = Annotated[list[str] | None, typer.Argument(metavar="COLUMN", help="The columns it is about.")]
 Book = Annotated[Path, typer.Argument(metavar="FILE", help="The ledger's file.")]
 DomainFile = Annotated[Path, file("--domain", words="Public facts about the table: see 'sordino init'.")]

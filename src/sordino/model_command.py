@@ -19,6 +19,7 @@ from sordino.terminal import (
     example,
     file,
     number,
+    one_of,
     print_json,
     require_apart,
     require_writable,
@@ -28,13 +29,13 @@ from sordino.terminal import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-ESTIMATOR_HELP = (
-    "One of: GaussianBayes GaussianMixture GradientEM LargeMarginMixture NaiveBayes PrivateClassifier RONGauss "
-    "TableSynthesizer ThresholdRule."
+ESTIMATOR_NAMES = (
+    "GaussianBayes GaussianMixture GradientEM LargeMarginMixture NaiveBayes PrivateClassifier RONGauss "
+    "TableSynthesizer ThresholdRule"
 )
 
 Table = Annotated[str, typer.Argument(metavar="TABLE", help="A .parquet, .csv, .feather or .arrow file, or a glob.")]
-Estimator = Annotated[str, typer.Argument(metavar="ESTIMATOR", help=ESTIMATOR_HELP)]
+Estimator = Annotated[str, one_of("ESTIMATOR", ESTIMATOR_NAMES)]
 Rows = Annotated[str, typer.Argument(metavar="TABLE", help="A .parquet, .csv, .feather or .arrow file.")]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that sordino fit wrote.")]
 Target = Annotated[str | None, typer.Option("--target", metavar="COLUMN", help="The column to learn.")]

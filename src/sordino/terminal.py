@@ -63,6 +63,15 @@ def example(command: str) -> str:
     return "\b\nExample:\n  " + command.replace("--domain", "\\\n    --domain", 1)
 
 
+def one_of(metavar: str, names: str) -> Any:
+    """An argument that takes one of these names, which help shows and the shell completes."""
+    return typer.Argument(
+        metavar=metavar,
+        help=f"One of: {names}.",
+        autocompletion=lambda incomplete: [each for each in names.split() if each.startswith(incomplete)],
+    )
+
+
 def number(name: str, words: str, symbol: str = "NUMBER") -> Any:
     """An option that takes a number."""
     return typer.Option(name, metavar=symbol, help=words)
