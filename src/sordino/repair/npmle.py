@@ -68,21 +68,31 @@ def most_likely_weights(likelihood: Floats) -> Floats:
     """Weights w on the columns that maximise the mean of log(likelihood @ w).
 
     Constrained Newton steps (Wang 2007): the log is replaced by its second-order expansion, which makes a non-negative
-    least-squares problem; the step is halved until it helps. The mean of the rows' relative likelihoods of a column
-    less one bounds the gap to the maximum, and ends the search.
+    least-squares problem; the step is halved until it helps. Where that problem's solver gives up, as it may when rows
+    are alike, a step of EM is taken. The mean of the rows' relative likelihoods of a column less one bounds the gap to
+    the maximum, and ends the search.
     """
     weights = np.full(likelihood.shape[1], 1 / likelihood.shape[1])
     for _ in range(_ROUNDS):
         relative = likelihood / (likelihood @ weights)[:, np.newaxis]
         if relative.mean(axis=0).max() - 1 <= TOLERANCE:
             break
-        chosen = np.flatnonzero((weights > 0) | (relative.mean(axis=0) >= 1))
-        goal = np.vstack([relative[:, chosen], np.full(len(chosen), _SUM_WEIGHT)])
-        found, _ = nnls(goal, np.append(np.full(len(relative), 2.0), _SUM_WEIGHT))
-        target = np.zeros_like(weights)
-        target[chosen] = found / found.sum()
+        try:
+            target = _newton_target(relative, weights)
+        except RuntimeError:  # the solver's limit of steps
+            target = weights * relative.mean(axis=0)
         weights = _improved(likelihood, weights, target)
     return weights
+
+
+def _newton_target(relative: Floats, weights: Floats) -> Floats:
+    """Where the second-order expansion around the weights is largest."""
+    chosen = np.flatnonzero((weights > 0) | (relative.mean(axis=0) >= 1))
+    goal = np.vstack([relative[:, chosen], np.full(len(chosen), _SUM_WEIGHT)])
+    found, _ = nnls(goal, np.append(np.full(len(relative), 2.0), _SUM_WEIGHT))
+    target = np.zeros_like(weights)
+    target[chosen] = found / found.sum()
+    return target
 
 
 def _improved(likelihood: Floats, weights: Floats, target: Floats) -> Floats:
