@@ -79,7 +79,7 @@ def most_likely_weights(likelihood: Floats) -> Floats:
             break
         try:
             target = _newton_target(relative, weights)
-        except RuntimeError:  # the solver's limit of steps
+        except RuntimeError:  # its limit of steps
             target = weights * relative.mean(axis=0)
         weights = _improved(likelihood, weights, target)
     return weights
