@@ -510,7 +510,7 @@ def test_every_paid_receipt_ends_with_the_budget_that_paid(folder: Path, run: Ru
                     "synthesize people.csv -o fake.csv"):  # fmt: skip
         last = run(f"{command} {paid}").out.splitlines()[-1]
         assert last == f"  ledger: {sordino.Ledger.read('people.ledger')}"
-        assert "left pure" in last
+        assert ", left " in last
 
 
 def test_a_ledger_is_created_shown_and_verified(folder: Path, run: Runner) -> None:

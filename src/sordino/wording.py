@@ -90,6 +90,8 @@ def ledger_in_words(ledger: Ledger) -> str:
     lanes = [("pure epsilon", "epsilon"), ("rho", "rho")]
     rows = [["lane", "limit", "spent", "remaining"]]
     for title, lane in lanes:
+        if document["limit"][lane] == "0":
+            continue
         rows.append([title, *(document[part][lane] for part in ("limit", "spent", "remaining"))])
     lines += ["", *_columns(rows), ""]
     if not document["entries"]:

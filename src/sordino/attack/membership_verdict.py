@@ -37,11 +37,9 @@ def membership_words(found: Document) -> list[str]:
     """The verdict in sentences."""
     if "verdict" not in found:
         lines = [f"{count} of {found['candidates']} candidates score higher than all but {float(rate):.1%} of the "
-                 "known non-members." for rate, count in found["accused"].items() if count is not None]  # fmt: skip
-        return [
-            *lines,
-            "Without the truth nobody can say whether they are members: as many would be accused by chance.",
-        ]
+                 f"known non-members; were nobody a member, about {float(rate) * found['candidates']:.0f} would."
+                 for rate, count in found["accused"].items() if count is not None]  # fmt: skip
+        return [*lines, "Without the truth nobody can say whether these are members."]
     verdict = found["verdict"]
     seen = "The attack tells members from others" if verdict["p_value"] < LEVEL else "Nothing was found"
     lines = [

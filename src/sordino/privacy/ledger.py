@@ -458,16 +458,21 @@ def _described(state: State) -> str:
     promise = f"epsilon={shown(budget.epsilon)}, delta={shown(budget.delta)}"
     owner = f", of {state.name!r} ({state.neighbours})" if state.name or state.neighbours else ""
     entries = "1 entry" if state.entries == 1 else f"{state.entries} entries"
-    paid = f"spent {_lanes(state.spent)} of {_lanes(_limits(budget))} in {entries}"
-    return f"{promise}{owner}: {paid}, left {_lanes(remaining_of(state))}"
+    spent, limits, left = (_lanes(each, budget) for each in (state.spent, _limits(budget), remaining_of(state)))
+    return f"{promise}{owner}: spent {spent} of {limits} in {entries}, left {left}"
 
 
 def _limits(budget: Budget) -> Spent:
     return Spent(budget.pure, budget.rho)
 
 
-def _lanes(spent: Spent) -> str:
-    return f"pure {shown(spent.epsilon)} + rho {shown(spent.rho)}"
+def _lanes(spent: Spent, budget: Budget | None = None) -> str:
+    """Both lanes; with a budget those alone that it has."""
+    lanes = [
+        (f"pure {shown(spent.epsilon)}", not budget or budget.pure),
+        (f"rho {shown(spent.rho)}", not budget or budget.rho),
+    ]
+    return " + ".join(words for words, there in lanes if there)
 
 
 def _reopened(path: str, read_only: bool, seen: tuple[int, str] | None) -> Ledger:

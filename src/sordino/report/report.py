@@ -32,8 +32,8 @@ AUDIENCES = {
         "are not private, and are here to show it. No private table was read."
     ),
     "attack": (
-        "Learned from published tables, which are not differentially private. It holds nothing that whoever has the "
-        "tables could not find out; think before you pass it on."
+        "Learned from what was published, by an attack that anybody who has it could run. What is found is about "
+        "people, and nothing here is private: think before you pass it on."
     ),
 }
 
