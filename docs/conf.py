@@ -26,5 +26,7 @@ autodoc_default_options = {
 
 html_theme = "furo"
 html_title = "Sordino"
+html_static_path = ["static"]
+html_css_files = ["narrow.css"]
 html_show_copyright = False
 html_show_sphinx = False

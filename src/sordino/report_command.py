@@ -111,7 +111,9 @@ def _require_private(name: str, document: Mapping[str, Any]) -> None:
 
 
 def _title(name: str, document: Mapping[str, Any]) -> str:
-    return "" if _named(document, ("query", "study", "audit", "entries")) else name
+    if _named(document, ("query", "study", "audit", "entries")):
+        return ""
+    return f"{document['estimator']} ({name})" if "estimator" in document else name
 
 
 def _named(document: Mapping[str, Any], keys: Sequence[str]) -> bool:

@@ -50,18 +50,18 @@ def chart_png(chart: Chart) -> bytes:
     return written.getvalue()
 
 
-def chart_svg(chart: Chart) -> str:
-    """A chart as part of a page, in the page's colour of text."""
+def chart_svg(chart: Chart, titled: bool = True) -> str:
+    """A chart as part of a page, in the page's colour of text; untitled where a caption says the same."""
     from matplotlib import rc_context
 
     written = io.StringIO()
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": chart.name}):
-        figure = _chart_figure(chart, ink=_INK)
+        figure = _chart_figure(chart, _INK, titled)
         figure.savefig(written, format="svg", transparent=True, metadata=dict.fromkeys(_METADATA))
     return _part_of_a_page(written.getvalue(), chart.name)
 
 
-def _chart_figure(chart: Chart, ink: str) -> Any:
+def _chart_figure(chart: Chart, ink: str, titled: bool = True) -> Any:
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -74,7 +74,7 @@ def _chart_figure(chart: Chart, ink: str) -> Any:
             _draw(axes, series, colour)
         axes.set_xscale(chart.x_scale)
         axes.set_yscale(chart.y_scale)
-        axes.set_title(chart.title, color=ink, fontsize=10)
+        axes.set_title(chart.title if titled else "", color=ink, fontsize=10)
         _plainly(axes, chart.x_label, chart.y_label, ink)
         if chart.ticks:
             long = max(map(len, chart.ticks)) * len(chart.ticks) > _TICK_LETTERS

@@ -85,10 +85,8 @@ def _remove(draft: Path) -> None:
 def _figures(place: int, section: Section) -> Sequence[tuple[Any, str]]:
     from markupsafe import Markup
 
-    return [
-        (Markup(chart_svg(_named(chart, f"part{place}-{number}"))), chart.title)  # our own drawing; all else is escaped
-        for number, chart in enumerate(section.charts)
-    ]
+    drawn = [_named(chart, f"part{place}-{number}") for number, chart in enumerate(section.charts)]
+    return [(Markup(chart_svg(each, titled=False)), each.title) for each in drawn]  # our own; all else is escaped
 
 
 def _named(chart: Chart, name: str) -> Chart:

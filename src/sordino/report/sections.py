@@ -64,7 +64,7 @@ def answer_section(document: Document, title: str = "") -> Section:
 def model_section(document: Document, title: str = "") -> Section:
     """A fitted model: what it is, and its receipt."""
     learned = document["learned"]
-    facts = [("estimator", document["estimator"])]
+    facts = [("model", document["estimator"])]
     facts += [(name, _short(value)) for name, value in document["parameters"].items() if _plain(value)]
     shapes = [(name, "x".join(map(str, value["shape"]))) for name, value in learned.items() if _is_array(value)]
     return Section(
