@@ -73,6 +73,8 @@ TABLES: dict[str, tuple[Callable[[], Any], type[SordinoError], str]] = {
     "no names": (lambda: opened(ARRAY), TableError, r"an array has no column names. Write columns=\["),
     "too few names": (lambda: opened(ARRAY, columns=["age"]), TableError, "name each of the 2 columns once. Got 1"),
     "three dimensions": (lambda: opened(np.zeros((2, 2, 2)), columns=["age"]), TableError, "two-dimensional .* Got 3"),
+    "a domain that is none": (lambda: opened(domain={"age": 3}), ParameterError, "must be a Domain. Got dict"),
+    "a ledger that is none": (lambda: opened(ledger=3), ParameterError, r"must be a Ledger. Got int. Write so.Ledger"),
     "no file": (lambda: opened("absent.parquet"), TableError, "there is no file 'absent.parquet'"),
     "unknown ending": (lambda: opened(__file__), TableError, "must end in one of"),
 }  # fmt: skip

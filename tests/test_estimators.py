@@ -15,7 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import EstimatorCheckFailedWarning
+from sklearn.exceptions import EstimatorCheckFailedWarning, NotFittedError
 from sklearn.utils.estimator_checks import check_estimator
 
 import sordino as so
@@ -302,6 +302,32 @@ def test_bad_arguments_are_named(name: str) -> None:
             fitted(name, epsilon=epsilon)
     with pytest.raises(ParameterError, match="delta"):
         fitted(name, delta=1)
+
+
+@every_estimator
+def test_kinds_that_are_wrong_are_named(name: str) -> None:
+    with pytest.raises(ParameterError, match=r"domain must be a Domain, or None\. Got dict"):
+        fitted(name, bounds=None, domain={"x0": (0, 1)})
+    with pytest.raises(ParameterError, match=r"ledger: must be a Ledger\. Got int"):
+        fitted(name, ledger=1)
+    if ESTIMATORS[name]().learns_classes:
+        for classes in ([], [0, 0], [0.5, 1], [None, 1], ["a", 1]):
+            with pytest.raises(DomainError, match=rf"{declared(name).__class__.__name__}: classes: Category: "):
+                fitted(name, classes=classes)
+
+
+@every_estimator
+def test_what_is_not_fitted_says_so(name: str) -> None:
+    asked = {
+        "predict": lambda model: model.predict(ROWS),
+        "sample": lambda model: model.sample(3),
+        "rule": lambda model: model.rule,
+        "record_map": lambda model: model.record_map,
+    }
+    for way, ask in asked.items():
+        if hasattr(ESTIMATORS[name], way):
+            with pytest.raises(NotFittedError):
+                ask(declared(name))
 
 
 @every_estimator

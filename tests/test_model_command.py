@@ -73,6 +73,16 @@ def test_a_model_is_paid_for_saved_and_predicts_the_same_from_every_file(
     assert np.mean(np.array(expected) == truth) > 0.95
 
 
+def test_components_have_probabilities_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fit = [each for each in FIT if each not in ("--target", "diagnosis")]
+    fit[2] = "GaussianMixture"
+    assert run(capsys, *fit, "--no-ledger", "--set", "n_components=3")[0] == 0
+    assert run(capsys, "predict", "model.json", "people.csv", "--probabilities", "-o", "out.parquet")[0] == 0
+    written = pyarrow.parquet.read_table("out.parquet")
+    assert written.column_names == ["prediction", *(f"probability of {each}" for each in range(3))]
+    assert np.allclose(sum(np.array(written[f"probability of {each}"]) for each in range(3)), 1)
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -44,7 +44,7 @@ from sordino.statistics.directions import Directions, Products
 from sordino.statistics.elementary import LOWEST, exponential, hyperbolic_tangent
 from sordino.statistics.gradients import Gradients
 from sordino.statistics.grid_ball import inside
-from sordino.statistics.histograms import LARGEST_TABLE, CategoryAxis, Histograms
+from sordino.statistics.histograms import LARGEST_TABLE, MOST_BINS, BinAxis, CategoryAxis, Histograms
 from sordino.statistics.hits import MOST_CANDIDATES, ConstantHits, CutHits, Discriminant, ModelHits
 from sordino.statistics.labels import ClassLabels
 from sordino.statistics.lattice import LatticeCells
@@ -254,6 +254,13 @@ def small_parameters() -> None:
         statistic = Sum(Gradients(("x1",), "missing", (parameter,), 0.5, 1.0, "x0"))
         found = np.abs(maps(statistic, ROWS))
         assert 0 < found.max() <= statistic.largest_entry
+
+
+def bins_of_a_column() -> None:
+    domain = Domain({"a": Real(0, 1)})
+    assert BinAxis.of(domain, "a", MOST_BINS).cells == MOST_BINS
+    for more in (MOST_BINS + 1, 10**12):
+        assert refuses(lambda more=more: BinAxis.of(domain, "a", more))
 
 
 def cells_of_a_table() -> None:
@@ -580,6 +587,7 @@ THRESHOLDS: dict[tuple[str, str], Callable[[], None]] = {
     ("statistics.gradients", "np.minimum(np.abs(values) * (SOFT_PLACES / self.scale), len(table) - 1.0)"): (
         the_end_of_a_soft_table
     ),
+    ("statistics.histograms", "bins > MOST_BINS"): bins_of_a_column,
     ("statistics.histograms", "cells > LARGEST_TABLE"): cells_of_a_table,
     ("statistics.lattice", "self.size > LARGEST_TABLE"): cells_of_a_table,
     ("statistics.hits", "largest_score(model) * self.of.steps ** 2 > EXACT_LIMIT"): coefficients_of_a_model,

@@ -50,7 +50,9 @@ Settings = Annotated[
 ]
 ModelFile = Annotated[Path, file("-o", "--output", words="The model to write, as JSON.")]
 Predictions = Annotated[Path, file("-o", "--output", words="The predictions to write: .csv or .parquet.")]
-Probabilities = Annotated[bool, typer.Option("--probabilities", help="A column per class with its probability.")]
+Probabilities = Annotated[
+    bool, typer.Option("--probabilities", help="A column per class, or per component, with its probability.")
+]
 
 FIT_EXAMPLE = example(
     "sordino fit patients.parquet NaiveBayes --target diagnosis --domain patients.toml "
@@ -187,7 +189,6 @@ def _predicted(model: Any, rows: pa.Table, probabilities: bool) -> pa.Table:
     columns = {"prediction": pa.array(model.predict(rows))}
     if probabilities:
         shares = model.predict_proba(rows).T
-        columns |= {
-            f"probability of {name}": pa.array(share) for name, share in zip(model.classes_, shares, strict=True)
-        }
+        names = getattr(model, "classes_", range(len(shares)))  # a mixture's components have no other names
+        columns |= {f"probability of {name}": pa.array(share) for name, share in zip(names, shares, strict=True)}
     return pa.table(columns)

@@ -201,6 +201,8 @@ class PrivateEstimator(BaseEstimator):
     def _checked_shapes(self, X: Any, y: Any) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any] | None]:
         """A matrix and a vector as they are stored; whatever is refused is refused for its type or shape alone."""
         who = type(self).__name__
+        if self.domain is not None and not isinstance(self.domain, Domain):
+            raise ParameterError(f"{who}: domain must be a Domain, or None. Got {type(self.domain).__name__}.")
         values = self._checked_matrix(X, reset=True)
         if not self.needs_target:
             return values, None
@@ -307,7 +309,10 @@ class PrivateEstimator(BaseEstimator):
                 "classes=['first', 'second']; for an experiment, classes='observed', which is not private."
             )
         listed = np.unique(labels).tolist() if self._observes() and labels is not None else _listed(who, classes)
-        return Category([_whole(value) for value in listed])
+        try:
+            return Category([_whole(value) for value in listed])
+        except DomainError as error:  # its words are about the list, which is public
+            raise DomainError(f"{who}: classes: {error}") from None
 
 
 def _as_stored(who: str, cells: Any) -> np.ndarray[Any, Any]:

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from sordino.cost import Amount, Cost
 from sordino.domain import Domain, Neighbours
@@ -115,6 +116,7 @@ class GaussianBayes(Classifier):
     @property
     def record_map(self) -> Ranges:
         """What was bought, or declared, about the ranges."""
+        check_is_fitted(self, "receipt_")
         return Ranges(tuple(self.centre_.tolist()), self.radius_)
 
     def _log_scores(self, rows: Floats) -> Floats:
@@ -126,6 +128,7 @@ class GaussianBayes(Classifier):
 
     def sample(self, n: int, random_state: Any = 0) -> tuple[Floats, np.ndarray[Any, Any]]:
         """Made-up rows and labels from the fitted Gaussians, clipped to the declared bounds. Costs nothing."""
+        check_is_fitted(self, "receipt_")
         check_whole("sample: n", n, 1)
         generator = np.random.default_rng(random_state)
         points, labels = drawn(self.class_prior_, self.means_, self.covariances_, n, generator)

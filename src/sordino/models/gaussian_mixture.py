@@ -6,6 +6,7 @@ from typing import Any, NoReturn, get_args
 
 import numpy as np
 from sklearn.base import DensityMixin
+from sklearn.utils.validation import check_is_fitted
 
 from sordino.cost import Amount
 from sordino.domain import Domain, Neighbours
@@ -109,6 +110,7 @@ class GaussianMixture(DensityMixin, PrivateEstimator):
 
     def sample(self, n: int, random_state: Any = 0) -> tuple[Floats, np.ndarray[Any, Any]]:
         """Made-up rows and their components, clipped to the declared bounds. Costs nothing."""
+        check_is_fitted(self, "receipt_")
         check_whole("sample: n", n, 1)
         generator = np.random.default_rng(random_state)
         points, components = drawn(self.weights_, self.means_, self.covariances_, n, generator)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from sordino.cost import Amount
 from sordino.domain import Domain, Neighbours
@@ -68,6 +69,7 @@ class ThresholdRule(Classifier):
     @property
     def rule(self) -> Rule:
         """What was chosen; the cut is in units in which every column runs from -1 to 1."""
+        check_is_fitted(self, "receipt_")
         names = (*self.domain_.columns, None)
         return Rule(names.index(self.column_), self.cut_, self.table_)
 

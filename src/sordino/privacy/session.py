@@ -41,6 +41,19 @@ from sordino.table.spark import SparkSource
 Found = TypeVar("Found")
 
 
+def _refuse_other_kinds(domain: Any, ledger: Any) -> None:
+    """What stands in the place of a domain or of a ledger must be one."""
+    if not isinstance(domain, Domain):
+        raise ParameterError(
+            f"domain: must be a Domain. Got {type(domain).__name__}. Write so.Domain({{'COLUMN': so.Real(LOW, HIGH)}})."
+        )
+    if ledger is not None and not isinstance(ledger, Ledger):
+        raise ParameterError(
+            f"ledger: must be a Ledger. Got {type(ledger).__name__}. Write so.Ledger(epsilon=1), or "
+            "so.Ledger.open('FILE', epsilon=1)."
+        )
+
+
 class Session:
     """A private table behind the gate, with its public domain, its ledger and its noise."""
 
@@ -63,6 +76,7 @@ class Session:
         random_state: Any = None,
     ) -> Session:
         """Open a table, check it against its domain by stored types alone, and bind its ledger."""
+        _refuse_other_kinds(domain, ledger)
         source = open_source(data, columns)
         check_domain(source, domain)
         source.name = name or source.name

@@ -24,7 +24,7 @@ def empirical_bayes(counts: Any, law: Law, form: Literal["signed", "published"] 
     ``form="signed"`` is that mean, exactly, for Laplace noise: an odd function of the noisy count. The prior's scale is
     the mean size of the noisy counts (the paper's equation 7.11). Gaussian noise is treated as Laplace noise of the
     same variance.
-    ``form="published"`` is the paper's boxed approximation (7.13): every count is lowered by 2 p s² / |x|₁, for p
+    ``form="published"`` is the paper's boxed approximation (7.13): every count is lowered by 2 p s² / ‖x‖₁, for p
     counts and noise of scale s, whatever its sign. It is meant for counts that were clamped before, and is clamped
     after.
 

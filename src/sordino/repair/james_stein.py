@@ -12,14 +12,14 @@ from sordino.repair.noisy_counts import Floats, checked_counts, spread
 
 
 def james_stein(counts: Any, law: Law, form: Literal["variance", "published"] = "variance") -> Floats:
-    """Multiply by 1 - (p - 2) v / |x|², for p counts x and noise of variance v.
+    """Multiply by 1 - (p - 2) v / <x, x>, for p counts x and noise of variance v.
 
     ``form="variance"`` uses the variance of the law, never a factor below zero, and shrinks from three counts on.
     ``form="published"`` is that of Mothali (2011, section 7.2), who puts the squared *scale* of the Laplace noise
     where the variance, twice as large, belongs, and lets the factor change the sign.
 
     Best for vectors of any sign whose noise is larger than they are. On histograms it does next to nothing: their
-    large cells make |x|² so large that the factor is almost one.
+    large cells make <x, x> so large that the factor is almost one.
     """
     values = checked_counts("james_stein", counts)
     if form not in ("variance", "published"):

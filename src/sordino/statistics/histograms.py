@@ -20,6 +20,9 @@ from sordino.table.clipping import Batch, Integers
 #: A table with more cells than this is a mistake rather than a question.
 LARGEST_TABLE = 10**8
 
+#: More equal cells of one column than this are refused before their edges fill the memory.
+MOST_BINS = 10**6
+
 
 @dataclass(frozen=True)
 class CategoryAxis:
@@ -60,6 +63,8 @@ class BinAxis:
         declared = domain.real(column)
         if isinstance(bins, bool) or not isinstance(bins, int) or bins < 1:
             raise ParameterError(f"histogram: bins must be a whole number of at least 1, or edges. Got {bins!r}.")
+        if bins > MOST_BINS:
+            raise ParameterError(f"histogram: bins must be at most {MOST_BINS}. Got {bins}. Take fewer, wider ones.")
         return cls(column, tuple(float(edge) for edge in np.linspace(declared.low, declared.high, bins + 1)))
 
     @property
