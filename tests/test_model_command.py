@@ -156,7 +156,7 @@ def test_ctrl_c_in_the_middle_of_a_fit_leaves_the_charge_and_no_model(
     [
         ("nothing.json", "people.csv", "out.csv", "cannot be read"),
         ("people.toml", "people.csv", "out.csv", "cannot be read as JSON"),
-        ("model.json", "nothing.csv", "out.csv", "cannot be read"),
+        ("model.json", "nothing.csv", "out.csv", "there is no file 'nothing.csv'"),
         ("model.json", "people.toml", "out.csv", "must be a .parquet"),
         ("model.json", "short.csv", "out.csv", "has no column 'sex'"),
         ("model.json", "people.csv", "out.txt", "must end in .csv or .parquet"),
