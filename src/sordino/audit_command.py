@@ -5,7 +5,9 @@ Exit codes: 1 when a claim is violated, 0 when it is not or was not tested, 2 on
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,7 +37,7 @@ class _Shortened(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that is named, or that a function or a file stands for."""
         first = args[0]
-        if first not in self.commands and ":" in first:
+        if first not in self.commands and (":" in first or first.endswith(".py")):
             args = ["mechanism", *args]
         elif first not in self.commands and Path(first).is_file():
             args = ["outputs", *args]
@@ -82,8 +84,9 @@ def mechanism(
     from sordino.audit.target import load_target
 
     _check_page(output)
-    loaded = load_target(target, neighbours, unsafe_real_data)
-    needed = _announce(epsilon, delta, level, runs)
+    with _prints_apart():
+        loaded = load_target(target, neighbours, unsafe_real_data)
+    needed = _announce(epsilon, delta, level, runs, seed)
     report = _bounded(
         loaded, epsilon, delta, runs=runs, level=level, random_state=seed, unsafe_real_data=unsafe_real_data
     )
@@ -109,8 +112,9 @@ def outputs(
     from sordino.audit.target import recorded_target
 
     _check_page(output)
+    _check_seed(seed)
     recorded, runs = recorded_target(first, second, seed)
-    needed = _announce(epsilon, delta, level, runs)
+    needed = _announce(epsilon, delta, level, runs, seed)
     report = _bounded(recorded, epsilon, delta, runs=runs, level=level, random_state=seed, stop_early=False)
     _finish(report, needed, output, as_json)
 
@@ -138,7 +142,7 @@ def peer(
     from sordino.audit.peers import audit_peer
 
     _check_page(output)
-    needed = _announce(epsilon, delta, level, runs)
+    needed = _announce(epsilon, delta, level, runs, seed)
     with Progress("auditing") as progress:
         report = audit_peer(
             python, target, epsilon=epsilon, delta=delta, runs=runs, level=level, neighbours=neighbours,
@@ -179,14 +183,14 @@ def ourselves(quick: Quick = False, output: Page = None, as_json: AsJson = False
     _finish_many(reports, f"Sordino {__version__} audits itself", output, as_json, False)
 
 
-def _announce(epsilon: float, delta: float, level: float, runs: int) -> dict[str, int]:
+def _announce(epsilon: float, delta: float, level: float, runs: int, seed: int | None) -> dict[str, int]:
     """Say how many runs see a violation of a given size, before anything runs."""
-    from sordino.audit.lower_bound import runs_needed
+    from sordino.audit.lower_bound import check_claim, runs_needed
 
-    if runs < 1:
-        raise ParameterError(f"audit: runs must be at least 1. Got {runs}.")
-    needed = {f"{FACTORS[0]:g}": runs_needed(epsilon, FACTORS[0], delta, level)}
-    for factor in FACTORS[1:]:
+    check_claim(epsilon, delta, runs, level)
+    _check_seed(seed)
+    needed: dict[str, int] = {}
+    for factor in FACTORS:
         try:
             needed[f"{factor:g}"] = runs_needed(epsilon, factor, delta, level)
         except ParameterError:  # more than can be run
@@ -195,12 +199,24 @@ def _announce(epsilon: float, delta: float, level: float, runs: int) -> dict[str
     return needed
 
 
+def _check_seed(seed: int | None) -> None:
+    if seed is not None and seed < 0:
+        raise ParameterError(f"audit: seed must be at least 0. Got {seed}.")
+
+
+def _prints_apart() -> AbstractContextManager[object]:
+    """What an audited function prints goes to standard error: the verdict is alone on standard output."""
+    return redirect_stdout(sys.stderr)
+
+
 def runs_in_words(needed: Mapping[str, int], runs: int) -> str:
     """How many runs see how large a violation.
 
     >>> runs_in_words({"2": 184, "1.5": 544}, 200)
     'Noise too small by a factor of 2 is seen in 184 runs, 1.5 in 544 (probability .9; one number, many can need more).'
     """
+    if not needed:
+        return f"No number of runs that can be made sees noise too small by a factor of {FACTORS[0]:g}."
     (first, fewest), *others = needed.items()
     seen = ", ".join([f"{first} is seen in {fewest} runs", *(f"{factor} in {count}" for factor, count in others)])
     few = "" if runs >= fewest else " These are too few even for the first."
@@ -216,7 +232,7 @@ def _bounded(target: Target, epsilon: float, delta: float, **options: Any) -> Au
     from sordino.audit.peers import warned
 
     said: list[str] = []
-    with Progress("auditing") as progress, listening(said):
+    with Progress("auditing") as progress, listening(said), _prints_apart():
         report = audit_epsilon(
             target.run, target.d1, target.d0, epsilon=epsilon, delta=delta, name=target.name, progress=progress,
             **options,

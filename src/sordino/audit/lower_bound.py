@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +23,7 @@ from sordino.audit.scores import Bits
 from sordino.audit.verdict import AuditReport
 from sordino.errors import ParameterError
 
-__all__ = ["audit_epsilon", "looks", "runs_needed"]
+__all__ = ["audit_epsilon", "check_claim", "looks", "runs_needed"]
 
 #: What is audited: from a table and public randomness to anything.
 Runnable = Callable[[Any, np.random.Generator], Any]
@@ -69,7 +70,7 @@ def audit_epsilon(
     >>> audit_epsilon(laplace, [1], [], epsilon=1.0, runs=2000, random_state=0).verdict
     'violated'
     """
-    _check(epsilon, delta, runs, level)
+    check_claim(epsilon, delta, runs, level)
     if not unsafe_real_data:
         _refuse_real(d1, "d1")
         _refuse_real(d0, "d0")
@@ -243,19 +244,21 @@ def _hopeless(schedule: Sequence[tuple[int, float]], claim: _Claim) -> bool:
 def _not_tested(subject: str, claim: _Claim, runs: int, reason: str) -> AuditReport:
     evidence = {"epsilon": claim.epsilon, "delta": claim.delta, "level": claim.level, "runs": runs}
     if runs == 0:
-        needed = runs_needed(claim.epsilon, 2.0, claim.delta, claim.level)
-        evidence["runs_needed"] = needed
-        reason += f" To see noise that is half of what it should be, give runs={needed} or more."
+        with suppress(ParameterError):  # more than can be run
+            needed = runs_needed(claim.epsilon, 2.0, claim.delta, claim.level)
+            evidence["runs_needed"] = needed
+            reason += f" To see noise that is half of what it should be, give runs={needed} or more."
     return AuditReport("epsilon", subject, "not tested", reason, (), evidence)
 
 
-def _check(epsilon: float, delta: float, runs: int, level: float) -> None:
+def check_claim(epsilon: float, delta: float, runs: int, level: float) -> None:
+    """Refuse what is no claim, or no audit of one."""
     if not 0 < epsilon < math.inf:
-        raise ParameterError(f"audit_epsilon: epsilon must be above 0 and finite. Got {epsilon}.")
+        raise ParameterError(f"audit: epsilon must be above 0 and finite. Got {epsilon}.")
     if not (0 <= delta < 1 and 0 < level < 1):
-        raise ParameterError(f"audit_epsilon: delta lies in [0, 1) and level in (0, 1). Got {delta} and {level}.")
+        raise ParameterError(f"audit: delta lies in [0, 1) and level in (0, 1). Got {delta} and {level}.")
     if isinstance(runs, bool) or not isinstance(runs, int) or runs < 1:
-        raise ParameterError(f"audit_epsilon: runs must be a whole number of at least 1. Got {runs!r}.")
+        raise ParameterError(f"audit: runs must be a whole number of at least 1. Got {runs!r}.")
 
 
 def _refuse_real(table: Any, argument: str) -> None:
@@ -265,7 +268,7 @@ def _refuse_real(table: Any, argument: str) -> None:
         refused = [table]
     if refused:
         raise ParameterError(
-            f"audit_epsilon: {argument} must be a made-up table: a numpy array, a list, a dict or a number. "
+            f"audit: {argument} must be a made-up table: a numpy array, a list, a dict or a number. "
             f"Got {type(refused[0]).__name__}. An audit shows what it finds in its tables, and for data of real people "
             "that is a leak. If these are made up, pass their values, or say unsafe_real_data=True."
         )

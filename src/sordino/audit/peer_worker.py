@@ -12,6 +12,7 @@ import importlib
 import importlib.util
 import json
 import os
+import pickle
 import re
 import sys
 import types
@@ -55,6 +56,10 @@ def find(target: str, neighbours: str | None, unsafe: bool) -> Found:
     run = _function(home, module, name)
     maker = _function(_module(other_module) if other_module else home, other_module or module, other_name)
     first, second = _two_tables(maker)
+    if _same(first, second):
+        raise TargetError(
+            "both tables are the same, so nothing could be seen. One of them needs a record more, or another."
+        )
     odd = "" if unsafe else (foreign(first) or foreign(second))
     if odd:
         raise TargetError(
@@ -112,6 +117,13 @@ def _two_tables(maker: Callable[..., Any]) -> tuple[Any, Any]:
     if problem:
         raise TargetError(f"{getattr(maker, '__name__', 'neighbours')}() {problem}. Run it by itself to see why.")
     return tables[0], tables[1]
+
+
+def _same(first: Any, second: Any) -> bool:
+    """Whether two tables are surely one and the same, bit for bit; of what cannot be told apart so it is not said."""
+    with contextlib.suppress(Exception):  # whatever a class does when it is pickled
+        return first is second or pickle.dumps(first) == pickle.dumps(second)
+    return False
 
 
 def foreign(table: Any) -> str:

@@ -1,0 +1,110 @@
+"""``sordino audit`` as a stranger types it: short forms, what is said before and after, and refusals in one line."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from sordino import cli
+
+MODULE = '''
+def neighbours():
+    return [1, 2, 3], [1, 2]
+
+def same():
+    return [1, 2], [1, 2]
+
+def strangers():
+    import pandas
+    return pandas.DataFrame({"age": [30, 40]}), pandas.DataFrame({"age": [30]})
+
+def shows(table, rng):
+    """No noise at all, and words of its own on the screen."""
+    print("hello from inside")
+    return len(table)
+
+def coin(table, rng):
+    return rng.random() < 0.5
+'''
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "mechanisms.py").write_text(MODULE, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_words_mechanism_and_outputs_may_be_left_out(folder, capsys):
+    assert cli.main(["audit", "mechanisms.py:shows", "--epsilon", "1", "--seed", "1"]) == 1
+    short = capsys.readouterr().out
+    assert cli.main(["audit", "mechanism", "mechanisms.py:shows", "--epsilon", "1", "--seed", "1"]) == 1
+    assert capsys.readouterr().out == short
+    for name, value in (("with.csv", 1), ("without.csv", 0)):
+        Path(name).write_text(f"{value}\n" * 2000, encoding="utf-8")
+    assert cli.main(["audit", "with.csv", "without.csv", "--epsilon", "1"]) == 1
+    assert "VIOLATED · with.csv and without.csv" in capsys.readouterr().out
+
+
+def test_it_says_how_many_runs_first_and_stops_when_certain_with_a_page_to_quote(folder, capsys):
+    assert cli.main(["audit", "mechanisms.py:shows", "--epsilon", "1", "--seed", "1", "-o", "page.html"]) == 1
+    said = capsys.readouterr()
+    assert said.err.startswith("Up to 20000 runs. Noise too small by a factor of 2 is seen in ")
+    quote = re.search(r"To quote: (.*)\n", said.out)
+    assert quote
+    assert int(re.search(r"in (\d+) fresh runs", quote[1])[1]) < 2000
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert "<svg" in page
+    assert "[1, 2, 3]" in page
+    assert quote[1].split(": ", 1)[1] in page
+
+
+def test_what_a_function_prints_is_no_part_of_the_verdict(folder, capsys):
+    assert cli.main(["audit", "mechanisms.py:shows", "--epsilon", "1", "--seed", "1", "--json"]) == 1
+    said = capsys.readouterr()
+    assert json.loads(said.out)["verdict"] == "violated"
+    assert "hello from inside" in said.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["mechanisms.py:coin", "--epsilon", "-1"], "epsilon must be above 0"),
+        (["mechanisms.py:coin", "--epsilon", "nan"], "epsilon must be above 0"),
+        (["mechanisms.py:coin", "--epsilon", "1", "--level", "2"], r"level in \(0, 1\)"),
+        (["mechanisms.py:coin", "--epsilon", "1", "--seed", "-1"], "seed must be at least 0"),
+        (["mechanisms.py:coin", "--epsilon", "1", "--runs", "0"], "runs must be"),
+        (["mechanisms.py", "--epsilon", "1"], "write MODULE:FUNCTION"),
+        (["mechanisms.py:coin", "--epsilon", "1", "--neighbours", "mechanisms.py:same"], "both tables are the same"),
+        (
+            ["mechanisms.py:coin", "--epsilon", "1", "--neighbours", "mechanisms.py:strangers"],
+            "must give made-up tables",
+        ),
+        (["mechanisms.py:coin", "--epsilon", "1", "-o", "page.pdf"], "must end in .html"),
+    ],
+)
+def test_a_refusal_is_one_line_in_the_words_of_the_command(folder, capsys, arguments, words):
+    assert cli.main(["audit", *arguments]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    line = said.err.splitlines()[-1]
+    assert re.match(rf"sordino: audit: .*{words}", line)
+    assert "runs_needed" not in line
+
+
+def test_a_claim_that_no_number_of_runs_refutes_is_not_tested(folder, capsys):
+    assert cli.main(["audit", "mechanisms.py:coin", "--epsilon", "500"]) == 0
+    said = capsys.readouterr()
+    assert "No number of runs that can be made" in said.err
+    assert said.out.startswith("NOT TESTED")
+
+
+def test_real_tables_are_taken_on_demand_and_the_verdict_says_that_it_is_private(folder, capsys):
+    asked = ["audit", "mechanisms.py:coin", "--epsilon", "1", "--neighbours", "mechanisms.py:strangers"]
+    assert cli.main([*asked, "--unsafe-real-data", "--runs", "300", "--seed", "1"]) == 0
+    said = capsys.readouterr().out
+    assert "treat this verdict as private data" in said
+    assert "table:" not in said
