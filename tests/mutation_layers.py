@@ -9,14 +9,15 @@ To ask which layers see a bug of your own: ``complaints_of`` in ``test_mutants.p
 
 from __future__ import annotations
 
+import io
 import itertools
 import math
 import os
 import sqlite3
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -24,12 +25,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 
 import people
 import sordino as so
 import test_architecture
 from registry import FINISHED, STATISTICS, domain_of, reals
+from sordino import cli
 from sordino.audit.laws import broken_laws
 from sordino.audit.ledger import SlowCost, audit_ledger
 from sordino.audit.losses import audit_losses
@@ -43,14 +46,19 @@ from sordino.domain import Domain, Neighbours
 from sordino.engine.accumulation import Accumulation, ExactSum
 from sordino.engine.local import accumulate
 from sordino.errors import BudgetError, PassError, SordinoError, TableError
+from sordino.privacy import session as gate
+from sordino.privacy.margin_losses import Softmax
 from sordino.privacy.noise import SecureNoise
+from sordino.privacy.perturbed_minimiser import Minimisation
 from sordino.privacy.price import Question
 from sordino.privacy.rehearsal import RehearsalSession
 from sordino.privacy.session import Session
+from sordino.statistics.amounts import Amounts
 from sordino.statistics.count import Count
 from sordino.statistics.direct import DirectMedian
 from sordino.statistics.directions import Directions, Products
 from sordino.statistics.histograms import BinAxis, CategoryAxis, Histograms
+from sordino.statistics.labels import ClassLabels
 from sordino.statistics.moments import SecondMoment
 from sordino.statistics.ranks import RankScores
 from sordino.statistics.squares import Squares
@@ -389,6 +397,7 @@ def _sources() -> tuple[dict[str, str], set[str]]:
 def totals(edited: Edited) -> Iterator[str]:
     """The total is the sum over all rows, once each: for any threads, blocks, order and source, at full magnitude."""
     yield from _totals_of_sources()
+    yield from _each_record_by_itself()
     yield from _totals_of_many_blocks()
     yield from _totals_of_many_rows()
     yield from _totals_of_several_grids()
@@ -411,6 +420,71 @@ def _totals_of_sources() -> Iterator[str]:
             for case, total in zip(cases, found.totals(), strict=True):
                 if total.exact_values != expected[case]:
                     yield f"{name}, {case}: the total is not what the records add up to"
+
+
+#: Cells as people write them, each of which could make a type, or a decimal mark, of a whole column.
+_CELLS: tuple[Any, ...] = ("x", "2,5", "2.5", 1, True, None, 2.5, "1", " 3 ", b"1", math.nan, "1e1")
+_LOOSE = Domain({"number": so.Real(0, 10), "code": so.Category([1, 2, 3]), "word": so.Category(["1", "2.5", "x"])})
+
+
+def _each_record_by_itself() -> Iterator[str]:
+    """Cells without a type of their own add up to what each record adds alone: none says how another one is read."""
+    numbers = np.arange(1.0, 1 + len(_CELLS))
+    for name, make in _LOOSE_SOURCES.items():
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "loose.csv")
+            alone = [_read_loosely(make([cell], numbers[:1], path)) for cell in _CELLS]
+            together = _read_loosely(make(list(_CELLS), numbers[:1].repeat(len(_CELLS)), path))
+        added = None if None in alone else [_added(each) for each in zip(*alone, strict=True)]
+        if together is None or together != added or together[0] != (len(_CELLS),):
+            yield f"{name}: the records together are not what each of them is by itself"
+    for missing in (None, 2):
+        frame = pd.DataFrame({"number": [1, missing], "code": [1, missing], "word": ["x", missing and "1"]})
+        if any(Session.open(frame, _LOOSE).stored_types.values()):
+            yield "a pandas frame has stored types, which follow its rows"
+
+
+def _added(vectors: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    return tuple(map(sum, zip(*vectors, strict=True)))
+
+
+def _written_loosely(cells: list[Any], numbers: Any, path: str) -> str:
+    """A CSV file; bytes are written as a line that is no text."""
+    lines = [b"\xff\xff,1,1" if isinstance(each, bytes) else ",".join([_quoted(each)] * 3).encode() for each in cells]
+    Path(path).write_bytes(b"\n".join([b"number,code,word", *lines, b""]))
+    return path
+
+
+def _quoted(cell: Any) -> str:
+    return "" if cell is None else f'"{cell}"'
+
+
+def _objects(cells: list[Any]) -> Any:
+    column = np.empty(len(cells), dtype=object)
+    column[:] = cells
+    return column
+
+
+#: Ways to hand over cells that have no type: a whole table of them, or the labels beside an array.
+_LOOSE_SOURCES: dict[str, Callable[[list[Any], Any, str], Any]] = {
+    "a CSV file": _written_loosely,
+    "a frame of objects": lambda cells, _, path: pd.DataFrame({name: _objects(cells) for name in _LOOSE.columns}),
+    "an array of objects": lambda cells, _, path: (np.column_stack([_objects(cells)] * 3), None),
+    "an array of text": lambda cells, _, path: (np.array([[str(each)] * 3 for each in cells]), None),
+    "labels of objects": lambda cells, numbers, path: (np.column_stack([numbers, numbers]), _objects(cells)),
+}
+
+
+def _read_loosely(data: Any) -> list[tuple[int, ...]] | None:
+    """Rows, whole records, amounts and counts of every column; None where it cannot be read."""
+    try:
+        source = open_source(data, tuple(_LOOSE.columns))
+        axes = [CategoryAxis.of(_LOOSE, name) for name in ("code", "word")]
+        statistics = [Count(("number",)), Amounts.of(_LOOSE, ("number",)), Histograms(tuple((axis,) for axis in axes))]
+        found = accumulate(source, _LOOSE, statistics)
+    except Exception:  # a cell that stops the others is what is looked for
+        return None
+    return [(found.exact_rows,), *found.exact_values()]
 
 
 def _totals_of_many_blocks() -> Iterator[str]:
@@ -488,8 +562,12 @@ def session_promises(edited: Edited) -> Iterator[str]:
         _declared_rules,
         _receipts,
         _arrays,
+        _empty_arrays,
+        _saved_receipts,
         _every_release_is_an_entry,
         _reprs,
+        _minimisers,
+        _commands,
     )
     for check in checks:
         yield from check()
@@ -629,6 +707,85 @@ def _arrays() -> Iterator[str]:
             yield f"{make.__name__}: the list of classes is not the declared one"
         if make(**{**known, "classes": "observed"}).fit(rows, labels).receipt_.private:
             yield f"{make.__name__}: a list of classes that was read from the labels is called private"
+
+
+def _empty_arrays() -> Iterator[str]:
+    """An array without rows is fitted as one whose only row is missing: that there is nobody is not told."""
+    known = {"bounds": (0, 10), "classes": ["x", "y"], "random_state": 0}
+    nobody = np.empty((0, 2)), np.empty(0, dtype="<U1")
+    absent = np.full((1, 2), np.nan), np.array(["?"])
+    for make in (so.NaiveBayes, so.ThresholdRule):
+        fitted = []
+        for rows, labels in (nobody, absent):
+            with suppress(SordinoError):
+                fitted.append(make(**known).fit(rows, labels))
+        if len(fitted) < 2:
+            yield f"{make.__name__}: an array without rows is refused"
+        else:
+            yield from (f"{make.__name__}, no rows: {each}" for each in differences(*fitted, "model"))
+
+
+def _saved_receipts() -> Iterator[str]:
+    """A model that was saved says of itself what it said before."""
+    rows, labels = [[1.0], [9.0], [2.0]], ["x", "y", "x"]
+    with tempfile.TemporaryDirectory() as folder:
+        for more in ({"random_state": 0}, {"classes": "observed"}, {"delta": 1e-6}, {"ledger": so.Ledger(epsilon=1)}):
+            model = so.NaiveBayes(**{"bounds": (0, 10), "classes": ["x", "y"], **more}).fit(rows, labels)
+            model.save(os.path.join(folder, "model.json"))
+            again = so.load(os.path.join(folder, "model.json"))
+            if again.receipt_ != model.receipt_ or again.receipt_.private != model.receipt_.private:
+                yield f"a model with {next(iter(more))} has another receipt once it was saved"
+
+
+def _minimisers() -> Iterator[str]:
+    """A solver goes on to its certificate, however many the records are; where noise does not reach nothing leaves."""
+    generator, solve = np.random.default_rng(0), gate.minimise  # public: made-up rows
+    targets: list[float] = []
+
+    def watched(objective: Any, target: float) -> Any:
+        targets.append(target)
+        return solve(objective, target) + 2.0**-26
+
+    gate.minimise = watched  # type: ignore[assignment]  # in a forked child
+    try:
+        for rows, ridge in itertools.product((5, 2000), (10.0, 100.0)):
+            table = pa.table({"age": generator.uniform(0, 120, rows), "sex": generator.choice(["f", "m"], rows)})
+            features = Directions(Box(("age",)), 0.5)
+            asked = Minimisation(features, ClassLabels(CategoryAxis("sex", 2)), Softmax(2), ridge)
+            total = Session.open(table, DOMAIN).minimise(asked, Cost.pure(1))
+            if targets.pop() > 2.0**-24 * ridge:
+                yield f"a solver stops before its certificate, at {rows} rows"
+            if np.abs(np.reshape(total.values, (2, -1)).sum(axis=0)).max() > 2:
+                yield "a minimiser is released where its noise does not reach"
+    finally:
+        gate.minimise = solve
+
+
+def _commands() -> Iterator[str]:
+    """No command writes over a ledger, its own or another; and what goes wrong inside is not quoted on the screen."""
+    with tempfile.TemporaryDirectory() as folder, redirect_stdout(io.StringIO()):
+        pays, other, table, facts = (os.path.join(folder, name) for name in ("pays", "other", "rows.csv", "rows.toml"))
+        for path in (pays, other):
+            so.Ledger.open(path, epsilon=5).charge([("before", Cost.pure(1), {})])
+        Path(table).write_text("age,sex\n30,f\n40,m\n", encoding="utf-8")
+        DOMAIN.to_toml(facts)
+        paid = [table, "--domain", facts, "--ledger", pays, "--epsilon", "1"]
+        for path, words in itertools.product((pays, other), (["fit", "NaiveBayes", "--target", "sex"], ["synthesize"])):
+            with redirect_stderr(io.StringIO()):
+                cli.main(
+                    [words[0], paid[0], *words[1:], *paid[1:], "--model" if words == ["synthesize"] else "-o", path]
+                )
+            if not Path(path).read_bytes().startswith(b"SQLite") or so.Ledger.open(path).verify():
+                yield f"sordino {words[0]} writes over a ledger"
+        with redirect_stderr(io.StringIO()) as said:
+            so.PrivateTable.ask = _fail_with_a_cell  # type: ignore[method-assign]  # in a forked child
+            cli.main(["query", table, "count", *paid[1:]])
+        if told(said.getvalue()) or "internal error" not in said.getvalue():
+            yield "the command line quotes an error that holds a cell"
+
+
+def _fail_with_a_cell(*given: Any, **named: Any) -> Any:
+    raise RuntimeError(f"cell {SECRET}")
 
 
 def _every_release_is_an_entry() -> Iterator[str]:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from blind_mutants import FIRST, MISSED, SEEN
 from mutants import Mutant, Parent
 from mutation_layers import LAYERS
 from planned_mutants import PLANNED
@@ -34,9 +35,15 @@ def test_a_planted_bug_is_caught_by_the_layer_that_it_names(parent: Parent, muta
     assert parent.first_complaint(mutant) is not None, f"{mutant.name} was not seen by {mutant.layer}"
 
 
+@pytest.mark.parametrize("mutant", MISSED, ids=lambda mutant: mutant.name)
+def test_a_bug_that_a_blind_set_brought_to_light_is_caught(parent: Parent, mutant: Mutant) -> None:
+    assert parent.first_complaint(mutant) is not None, f"{mutant.name} was not seen by {mutant.layer}"
+
+
 def test_the_planned_set_is_large_and_every_text_is_there_once() -> None:
     assert len(PLANNED) >= 40
     assert len({mutant.name for mutant in PLANNED}) == len(PLANNED)
     assert {mutant.layer for mutant in PLANNED} == set(LAYERS)
     sources = read_sources()
-    assert [edit for mutant in PLANNED for edit in mutant.edits if sources[edit[0]].count(edit[1]) != 1] == []
+    every = (*PLANNED, *FIRST, *SEEN, *MISSED)
+    assert [edit for mutant in every for edit in mutant.edits if sources[edit[0]].count(edit[1]) != 1] == []
