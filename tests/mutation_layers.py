@@ -22,7 +22,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -435,9 +435,14 @@ def _each_record_by_itself() -> Iterator[str]:
             path = os.path.join(folder, "loose.csv")
             alone = [_read_loosely(make([cell], numbers[:1], path)) for cell in _CELLS]
             together = _read_loosely(make(list(_CELLS), numbers[:1].repeat(len(_CELLS)), path))
-        added = None if None in alone else [_added(each) for each in zip(*alone, strict=True)]
-        if together is None or together != added or together[0] != (len(_CELLS),):
+        if together is None or None in alone:
+            yield f"{name}: the records cannot be read"
+        elif {str(each.kinds) for each in alone} != {str(together.kinds)}:
+            yield f"{name}: the kinds of its columns follow its cells"
+        elif together.totals != [_added(each) for each in zip(*(each.totals for each in alone), strict=True)]:
             yield f"{name}: the records together are not what each of them is by itself"
+        elif together.totals[0] != (len(_CELLS),):
+            yield f"{name}: another number of rows was counted"
     for missing in (None, 2):
         frame = pd.DataFrame({"number": [1, missing], "code": [1, missing], "word": ["x", missing and "1"]})
         if any(Session.open(frame, _LOOSE).stored_types.values()):
@@ -468,14 +473,21 @@ def _objects(cells: list[Any]) -> Any:
 #: Ways to hand over cells that have no type: a whole table of them, or the labels beside an array.
 _LOOSE_SOURCES: dict[str, Callable[[list[Any], Any, str], Any]] = {
     "a CSV file": _written_loosely,
-    "a frame of objects": lambda cells, _, path: pd.DataFrame({name: _objects(cells) for name in _LOOSE.columns}),
+    "a frame of objects": lambda cells, _, path: pd.DataFrame(dict.fromkeys(_LOOSE.columns, cells), dtype=object),
     "an array of objects": lambda cells, _, path: (np.column_stack([_objects(cells)] * 3), None),
     "an array of text": lambda cells, _, path: (np.array([[str(each)] * 3 for each in cells]), None),
     "labels of objects": lambda cells, numbers, path: (np.column_stack([numbers, numbers]), _objects(cells)),
 }
 
 
-def _read_loosely(data: Any) -> list[tuple[int, ...]] | None:
+class _Loose(NamedTuple):
+    """What is public of a source, and what its rows add up to."""
+
+    kinds: Mapping[str, str]
+    totals: list[tuple[int, ...]]
+
+
+def _read_loosely(data: Any) -> _Loose | None:
     """Rows, whole records, amounts and counts of every column; None where it cannot be read."""
     try:
         source = open_source(data, tuple(_LOOSE.columns))
@@ -484,7 +496,7 @@ def _read_loosely(data: Any) -> list[tuple[int, ...]] | None:
         found = accumulate(source, _LOOSE, statistics)
     except Exception:  # a cell that stops the others is what is looked for
         return None
-    return [(found.exact_rows,), *found.exact_values()]
+    return _Loose(source.kinds, [(found.exact_rows,), *found.exact_values()])
 
 
 def _totals_of_many_blocks() -> Iterator[str]:
@@ -557,12 +569,14 @@ def session_promises(edited: Edited) -> Iterator[str]:
     checks = (
         _order,
         _what_is_drawn,
+        _choices_of_one_pass,
         _failures,
         _refusals,
         _declared_rules,
         _receipts,
         _arrays,
         _empty_arrays,
+        _messages_about_shapes,
         _saved_receipts,
         _every_release_is_an_entry,
         _reprs,
@@ -593,6 +607,28 @@ def _what_is_drawn() -> Iterator[str]:
         yield "a session that was not asked for seeded noise has it"
 
 
+class _Told(SecureNoise):
+    """Secure noise that writes down the scales of its choices."""
+
+    def __init__(self) -> None:
+        self.scales: list[float] = []
+
+    def choose(self, exact_scores: Any, scale: float, pure: bool) -> int:
+        self.scales.append(scale)
+        return super().choose(exact_scores, scale, pure)
+
+
+def _choices_of_one_pass() -> Iterator[str]:
+    """Each of several choices has all of the noise that its receipt states, and that it has when it is alone."""
+    costs = [Cost.pure("0.25"), Cost.pure("0.5"), Cost.concentrated("0.1")]
+    noise = _Told()
+    session = Session(open_source(TABLE), DOMAIN, None, noise)
+    alone = [session.price_choice(CHOICE, cost).scale for cost in costs]
+    stated = [receipt.charges[0].scale for _, receipt in session.choose_each([(CHOICE, cost) for cost in costs])]
+    if noise.scales != stated or stated != alone:
+        yield "a choice among others of its pass has other noise than it states"
+
+
 ASKED: dict[str, tuple[Callable[[Session], Any], int]] = {
     "an answer": (lambda session: session.answer([SUM, COUNT]), 2),
     "a choice": (lambda session: session.choose(CHOICE, Cost.pure("0.25")), 1),
@@ -619,7 +655,7 @@ def _failures() -> Iterator[str]:
         yield "a statistic that fails tells a cell"
 
 
-def _raised(ask: Callable[[Session], Any], session: Session) -> Exception | None:
+def _raised(ask: Callable[[Any], Any], session: Any) -> Exception | None:
     try:
         ask(session)
     except Exception as error:
@@ -707,6 +743,18 @@ def _arrays() -> Iterator[str]:
             yield f"{make.__name__}: the list of classes is not the declared one"
         if make(**{**known, "classes": "observed"}).fit(rows, labels).receipt_.private:
             yield f"{make.__name__}: a list of classes that was read from the labels is called private"
+
+
+def _messages_about_shapes() -> Iterator[str]:
+    """Rows and labels that are not as many are refused in the same words, however many they are."""
+    known = {"bounds": (0, 10), "classes": ["x", "y"], "random_state": 0}
+    messages = {
+        str(_raised(lambda model, rows=rows, labels=labels: model.fit(np.ones((rows, 2)), ["x"] * labels), model))
+        for model in (so.NaiveBayes(**known),)
+        for rows, labels in ((2, 3), (3, 2), (0, 1), (70, 69))
+    }
+    if len(messages) != 1:
+        yield "a message about shapes tells the number of rows"
 
 
 def _empty_arrays() -> Iterator[str]:

@@ -286,9 +286,10 @@ STATISTICS: dict[str, Callable[[int, Neighbours], Built]] = {
 ALL_RECORDS = _plain(lambda domain, d: Count())
 
 
-def _ranks(dimension: int, rows: int, quantile: Fraction = Fraction(1, 2)) -> Built:
+def _ranks(dimension: int, rows: int, quantile: Fraction = Fraction(1, 2), kept: int = 0) -> Built:
     domain = domain_of(dimension, "substitute", rows=rows)
-    return RankScores("x0", grid_candidates(domain.real("x0"), 4), quantile), domain
+    scores = RankScores("x0", grid_candidates(domain.real("x0"), 4), quantile)
+    return (Subsample(scores, kept) if kept else scores), domain
 
 
 def _hits(d: int, rows: int, kept: int = 0) -> Built:
@@ -308,6 +309,7 @@ FINISHED: dict[str, Callable[[int, int], Built]] = {
     "misfits": _misfits,
     "ranks": _ranks,
     "ranks for a tail": lambda d, n: _ranks(d, n, Fraction(9, 10)),
+    "ranks of a subsample": lambda d, n: _ranks(d, n, Fraction(1, 4), kept=2**31),
     "ranks of norms": lambda d, n: (NormRanks(Ball(reals(d)), (0.2, 0.5, 0.9)), domain_of(d, "substitute", rows=n)),
     "hits": lambda d, n: _hits(d, n),
     "hits of a subsample": lambda d, n: _hits(d, n, kept=2**31),
