@@ -33,10 +33,6 @@ LABELS = {
     "library_warnings": "the library warns",
     "runs_needed": "runs that see noise too small by a factor",
     "python": "Python of the other environment",
-    "guess d0 up to": "the second table up to",
-    "guess d0 from": "the second table from",
-    "guess d1 up to": "the first table up to",
-    "guess d1 from": "the first table from",
 }
 
 #: Shown as the picture, or already said above it.
@@ -143,7 +139,7 @@ def _shown(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.{_DIGITS}g}"
     if isinstance(value, Mapping):
-        return "; ".join(f"{LABELS.get(name, name)}: {_shown(each)}" for name, each in value.items())
+        return "; ".join(f"{name}: {_shown(each)}" for name, each in value.items())
     if isinstance(value, list | tuple):
         return ", ".join(map(_shown, value)) if len(value) <= _LONG else f"{len(value)} values"
     return _WORDS[value] if value is None or isinstance(value, bool) else str(value)
