@@ -116,6 +116,11 @@ QUESTIONS: dict[str, tuple[Callable[[so.PrivateTable], Any], type[SordinoError],
         lambda t: t.ask("mean", "age", epsilon=1, bins=3), ParameterError, "mean: got an unexpected .* 'bins'"),
     "a number for a column": (lambda t: t.mean(3, epsilon=1), ParameterError, "a name or a list of names. Got 3"),
     "a list for one column": (lambda t: t.median(["age"], epsilon=1), DomainError, r"no column \['age'\] is declared"),
+    "bins for a category": (
+        lambda t: t.histogram("sex", epsilon=1, bins=3), ParameterError, "bins are for the Real columns .* for 'sex'"),
+    "bins for a column that is not asked for": (
+        lambda t: t.histograms(["age", "sex"], epsilon=1, bins={"age": 2, "bmi": 3}), ParameterError,
+        "bins are for the Real columns .* for 'bmi'"),
     "bins as text": (
         lambda t: t.histogram("age", epsilon=1, bins="x"), ParameterError, "whole number or a list of edges. Got 'x'"),
     "method": (lambda t: t.mean("age", epsilon=1, method="best"), ParameterError, "method must be .* Got 'best'"),

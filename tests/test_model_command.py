@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -104,6 +105,23 @@ def test_a_bad_argument_is_one_line_and_nothing_is_charged(
     assert str(SECRET_ROWS) not in complaint
     assert so.Ledger.read("people.ledger").spent.epsilon == 0
     assert not os.path.lexists("model.json")
+
+
+def test_a_model_that_was_paid_for_is_not_written_over_unasked(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paying = [*FIT[:7], "--epsilon", "0.5", "--ledger", "people.ledger"]
+    assert run(capsys, *paying)[0] == 0
+    first = Path("model.json").read_bytes()
+    for again in (paying, ["synthesize", "people.csv", *paying[5:], "--model", "model.json", "-o", "fake.csv"]):
+        code, _, complaint = run(capsys, *again)
+        assert (code, complaint.count("\n")) == (2, 1)
+        assert "--force" in complaint
+        assert Path("model.json").read_bytes() == first
+        assert so.Ledger.read("people.ledger").spent.epsilon == Fraction(1, 2)
+    assert run(capsys, *paying, "--force")[0] == 0
+    assert Path("model.json").read_bytes() != first
+    assert so.Ledger.read("people.ledger").spent.epsilon == 1
 
 
 @pytest.mark.parametrize(

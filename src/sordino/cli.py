@@ -303,7 +303,7 @@ def _run(arguments: list[str] | None) -> tuple[int, str]:
 
 def _require_level(level: float) -> None:
     if not 0 < level <= LARGEST_LEVEL:
-        raise ParameterError(f"level: must lie above 0 and be at most {LARGEST_LEVEL:.9f}. Got {level}.")
+        raise ParameterError(f"level: must lie above 0 and be at most {LARGEST_LEVEL:.9f}; 0.95 is 95 %. Got {level}.")
 
 
 def _show_ledger(ledger: Any, as_json: bool) -> None:

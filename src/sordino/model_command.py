@@ -14,6 +14,7 @@ from sordino.errors import ModelError, ParameterError, TableError
 from sordino.row_file import RowFile
 from sordino.terminal import (
     AsJson,
+    Force,
     Progress,
     budget,
     example,
@@ -22,6 +23,7 @@ from sordino.terminal import (
     one_of,
     print_json,
     require_apart,
+    require_unpaid,
     require_writable,
     saved,
 )
@@ -79,6 +81,7 @@ def fit(
     name: Name = None,
     setting: Settings = None,
     output: ModelFile = Path("model.json"),
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Learn a model from a private table, pay for it, and write it as plain JSON with its receipt."""
@@ -88,6 +91,7 @@ def fit(
     if target is None and getattr(chosen, "needs_target", False):
         raise ParameterError(f"fit: {estimator} learns a column. Name it with --target COLUMN.")
     require_apart("fit", [output], [table, domain, ledger])
+    require_unpaid("fit", output, force)
     require_writable("fit", output)
     opened = open_table(table, Domain.from_toml(domain), ledger=budget("fit", ledger, no_ledger), name=name)
     with Progress("learning") as opened.session.progress:

@@ -13,6 +13,7 @@ from sordino.errors import ParameterError
 from sordino.row_file import RowFile
 from sordino.terminal import (
     AsJson,
+    Force,
     Progress,
     budget,
     example,
@@ -20,6 +21,7 @@ from sordino.terminal import (
     number,
     print_json,
     require_apart,
+    require_unpaid,
     require_writable,
     saved,
 )
@@ -66,6 +68,7 @@ def synthesize(
     seed: Seed = 0,
     model: Model = None,
     report: ReportPage = None,
+    force: Force = False,
     ledger: LedgerFile = None,
     no_ledger: NoLedger = False,
     name: Name = None,
@@ -87,6 +90,7 @@ def synthesize(
         facts[target]  # said before anything is paid
     opened = open_table(table, facts, ledger=budget("synthesize", ledger, no_ledger), name=name)
     synthesizer = TableSynthesizer(epsilon, delta, target=target)
+    require_unpaid("synthesize", kept, force)
     require_writable("synthesize", kept)
     if report is not None:
         _require_page(report)

@@ -25,6 +25,7 @@ SQLITE = b"SQLite format 3\x00"
 PATIENCE = 0.5
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Force = Annotated[bool, typer.Option("--force", help="Write over a model that is there.")]
 
 
 #: What Typer writes behind an argument's name in help: ``<str>``, ``<list[Path]>``.
@@ -133,12 +134,23 @@ def is_ledger(path: Path) -> bool:
         return False
 
 
+def require_unpaid(who: str, path: Path, force: bool) -> None:
+    """A model that was paid for is not written over unasked."""
+    if path.is_file() and not force:
+        raise ModelError(
+            f"{who}: {str(path)!r} exists already, and no model that was paid for is written over unasked. "
+            "Name another file, or say --force."
+        )
+
+
 def require_writable(who: str, path: Path) -> None:
     """Whatever could go wrong with a model's file is said before the model is paid for."""
     draft, problem = path.with_name(f"{path.name}.draft"), ""
     try:
         draft.touch()
         draft.unlink()
+    except FileNotFoundError:
+        problem = "there is no such folder"
     except OSError as error:
         problem = type(error).__name__
     if problem or path.is_dir():

@@ -24,6 +24,7 @@ class HistogramQuery(Query):
     def __init__(self, domain: Domain, columns: str | Sequence[str], bins: Bins = None) -> None:
         super().__init__(domain)
         self._columns = named_columns(columns)
+        _require_binned(domain, self._columns, bins)
         self._axes = tuple(axis_of(domain, name, bins) for name in self._columns)
 
     def statistics(self) -> tuple[Histograms]:
@@ -54,6 +55,7 @@ class HistogramsQuery(Query):
     def __init__(self, domain: Domain, columns: Sequence[str], by: str | None = None, bins: Bins = None) -> None:
         super().__init__(domain)
         self._columns = named_columns(columns)
+        _require_binned(domain, self._columns, bins)
         crossed = () if by is None else (CategoryAxis.of(domain, by),)
         self._tables = tuple((*crossed, axis_of(domain, name, bins)) for name in self._columns)
 
@@ -80,6 +82,15 @@ class HistogramsQuery(Query):
     def assumed(self, prices: Sequence[Price], rows: int) -> list[list[float]]:
         """Far from zero, where the intervals are whole."""
         return [[1e15] * prices[0].statistic.size]
+
+
+def _require_binned(domain: Domain, columns: Sequence[str], bins: Bins) -> None:
+    """Bins that no column takes are a mistake, and would be passed over in silence."""
+    real = [name for name in columns if not isinstance(domain[name], Category)]
+    unused = [name for name in bins if name not in real] if isinstance(bins, Mapping) else []
+    if unused or (bins is not None and not real):
+        which = f"{unused[0]!r}" if unused else " and ".join(map(repr, columns))
+        raise ParameterError(f"histogram: bins are for the Real columns that are asked for. Got some for {which}.")
 
 
 def axis_of(domain: Domain, name: str, bins: Bins) -> CategoryAxis | BinAxis:
