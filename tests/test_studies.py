@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import inspect
 import json
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -18,6 +19,7 @@ from sordino.report.figures import chart_png, chart_svg
 from sordino.studies import registry
 from sordino.studies.registry import STUDIES, load_study, run_study
 from sordino.studies.study import Progress, Row, StudyResult, write_files
+from sordino.studies.titles import TITLES
 
 ROWS = (
     Row(where="Table 1", what="a mean", published=71.22, ours=78.5, low=78.4, high=78.6, repeats=3, unit="%"),
@@ -131,14 +133,22 @@ def test_all_studies_together_are_one_page_that_says_what_it_is(
 
 def test_the_command_without_a_name_lists_the_studies(made_up: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["study"]) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [*STUDIES]
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [*TITLES]
+    assert list(TITLES) == [name for name in STUDIES if name != made_up]
+
+
+def test_the_list_of_studies_loads_none_of_them() -> None:
+    program = "import sys; from sordino import cli; cli.main(['study']); print(*sys.modules, file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert len(done.stdout.splitlines()) == len(STUDIES)
+    assert {"sklearn", "numpy", "sordino.studies.wu"}.isdisjoint(done.stderr.split())
 
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_registered_study_is_one(name: str) -> None:
     study = load_study(name)
     assert STUDIES[name].rpartition(".")[2].replace("_", "-") == name
-    assert study.TITLE
+    assert TITLES[name] == study.TITLE
     parameters = inspect.signature(study.run).parameters
     assert list(parameters) == ["quick", "data", "progress"]
     assert all(each.kind is inspect.Parameter.KEYWORD_ONLY for each in parameters.values())

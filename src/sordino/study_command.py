@@ -26,11 +26,12 @@ def study(
     name: Name = None, *, quick: Quick = False, output: Output = None, data: Data = None, as_json: AsJson = False
 ) -> None:
     """Run the experiments of a paper again, and set our numbers beside the published ones."""
-    from sordino.studies.registry import ALL, STUDIES, load_study, run_all, run_study
+    from sordino.studies.titles import TITLES
 
     if name is None:
-        titles = {each: load_study(each).TITLE for each in STUDIES}
-        return print_json(titles) if as_json else typer.echo("\n".join(columns(list(titles.items()))))
+        return print_json(TITLES) if as_json else typer.echo("\n".join(columns(list(TITLES.items()))))
+    from sordino.studies.registry import ALL, run_all, run_study
+
     with Progress("studying") as progress:
         if name == ALL:
             results = run_all(quick=quick, data=data, out=output, progress=progress)

@@ -23,8 +23,9 @@ from sordino.attack.published import PublishedTables, codes_of, read_published
 from sordino.datasets.adult import load_adult
 from sordino.report.chart import Chart, Series
 from sordino.studies.study import Progress, Row, StudyResult
+from sordino.studies.titles import TITLES
 
-TITLE = "Mothali (2011): attacking Anatomy, chapters 3 to 5"
+TITLE = TITLES["mothali-attack"]
 
 IDENTIFIERS = ("workclass", "relationship", "sex", "income")
 SENSITIVE = "occupation"

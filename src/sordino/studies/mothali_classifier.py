@@ -26,8 +26,9 @@ from sordino.studies import shrinkage_risk
 from sordino.studies.noisy_folds import CodedTable, Fit, Floats, draws, folds, noisy_accuracies
 from sordino.studies.published.mothali import ACCURACY, CORRECTIONS, DOMINANCE, printed_probabilities
 from sordino.studies.study import Progress, Row, StudyResult
+from sordino.studies.titles import TITLES
 
-TITLE = "Mothali (2011): naive Bayes from noisy counts, chapters 7 and 8"
+TITLE = TITLES["mothali-classifier"]
 
 #: The number of each table.
 _ACCURACY_TABLE = {"Adult": "8.2", "Nursery": "8.6"}

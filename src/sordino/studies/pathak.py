@@ -23,8 +23,9 @@ from sordino.report.chart import Chart, Series
 from sordino.studies.margin_risk import empirical_excess, printed_excess, true_excess
 from sordino.studies.published import pathak
 from sordino.studies.study import Progress, Row, StudyResult
+from sordino.studies.titles import TITLES
 
-TITLE = "Pathak and Raj (2012): large margin Gaussian mixtures, figure 2"
+TITLE = TITLES["pathak"]
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 

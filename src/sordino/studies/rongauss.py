@@ -25,9 +25,10 @@ from sordino.studies.published import rongauss_others as others
 from sordino.studies.published.rongauss import Floats, Synthetic
 from sordino.studies.rongauss_tasks import Data, Task, accuracy, clustering, error, load, membership
 from sordino.studies.study import Progress, Row, StudyResult
+from sordino.studies.titles import TITLES
 from sordino.synthesis.ron_gauss import RONGauss
 
-TITLE = "RON-Gauss (2019): synthetic rows in a small space, Tables 3 to 5, Figures 1 to 3"
+TITLE = TITLES["rongauss"]
 
 #: What is spent beside ε where noise is Gaussian.
 _DELTA = 1e-6

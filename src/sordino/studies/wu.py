@@ -19,8 +19,9 @@ from sordino.models.gradient_em import GradientEM
 from sordino.report.chart import Chart, Series
 from sordino.studies.published import wu as published
 from sordino.studies.study import Progress, Row, StudyResult
+from sordino.studies.titles import TITLES
 
-TITLE = "Wu: a gradient EM algorithm with discrete Gaussian noise"
+TITLE = TITLES["wu"]
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 

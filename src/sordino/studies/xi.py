@@ -30,9 +30,10 @@ from sordino.repair.shrinkage import off_diagonal
 from sordino.report.chart import Chart, Series
 from sordino.studies.published.xi import exact_entry_sensitivity, noisy_gaussians, printed_exponent_interval
 from sordino.studies.study import Progress, Row, StudyResult
+from sordino.studies.titles import TITLES
 from sordino.studies.xi_mixture import FIVE, class_boxes, correlated, drawn, parkinsons, six_sigma_box
 
-TITLE = "Xi, Kantarcioglu, Inan: Mixture of Gaussian Models and Bayes Error under Differential Privacy (2011)"
+TITLE = TITLES["xi"]
 
 EPSILON, DELTA = 0.1, 1e-6
 
