@@ -726,6 +726,7 @@ def test_help_names_every_command_in_order_and_no_type_of_python(run: Runner) ->
         ("sordino fit people.csv Gau", {"GaussianBayes", "GaussianMixture"}),
         ("sordino ledger ", {"create", "show", "verify"}),
         ("sordino audit paper p", {"pathak"}),
+        ("sordino study m", {"mothali-attack", "mothali-classifier"}),
     ],
 )
 def test_bash_completes_commands_options_and_names(typed: str, expected: set[str], tmp_path: Path) -> None:

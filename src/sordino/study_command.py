@@ -12,7 +12,16 @@ from sordino.terminal import AsJson, Progress, columns, print_json
 if TYPE_CHECKING:
     from sordino.studies.study import Row, StudyResult
 
-Name = Annotated[str | None, typer.Argument(metavar="STUDY", help="Which one, or all; without it, they are listed.")]
+
+def _begun(incomplete: str) -> list[str]:
+    """The studies that the shell may complete to."""
+    from sordino.studies.titles import TITLES
+
+    return [each for each in (*TITLES, "all") if each.startswith(incomplete)]
+
+
+_NAME_HELP = "Which one, or all; without it, they are listed."
+Name = Annotated[str | None, typer.Argument(metavar="STUDY", help=_NAME_HELP, autocompletion=_begun)]
 Quick = Annotated[bool, typer.Option("--quick", help="A look: fewer repeats.")]
 Output = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="FOLDER", help="Write HTML, CSV, JSON and PNG files into it.")
