@@ -237,6 +237,26 @@ def test_items_of_one_name_are_all_on_the_page(folder: Path, capsys: pytest.Capt
     assert Path("page.html").read_text().count("<section") == 2
 
 
+def test_whatever_a_command_prints_as_json_is_a_section(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paid = "--domain patients.toml --epsilon 1 --no-ledger --json"
+    for number, command in enumerate((
+        f"query patients.parquet count {paid}", f"fit patients.parquet NaiveBayes --target diagnosis {paid}",
+        f"synthesize patients.parquet -o fake.csv {paid}", "ledger show patients.ledger --json",
+        "audit paper wu --json",
+    )):  # fmt: skip
+        assert cli.main(command.split()) == ("audit" in command)
+        Path(f"{number}.json").write_text(capsys.readouterr().out)
+    assert cli.main(["report", *(f"{number}.json" for number in range(5)), "-o", "page.html"]) == 0
+    page = Path("page.html").read_text()
+    assert page.count("<section") == 5
+    assert page.count("PRIVATE · neighbours") == 3
+    capsys.readouterr()
+    assert cli.main(["plan", "patients.parquet", "count", "--domain", "patients.toml", "--epsilon", "1", "--json"]) == 0
+    Path("plan.json").write_text(capsys.readouterr().out)
+    assert cli.main(["report", "plan.json", "-o", "page.html"]) == 2  # a plan is no release
+    assert "'plan.json' is none of" in capsys.readouterr().err
+
+
 def test_what_is_not_private_stays_off_the_page(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = so.open_table(TABLE, DOMAIN, random_state=0)
     Path("seeded.json").write_text(json.dumps(answered(table, "count", epsilon=1)))

@@ -14,7 +14,10 @@ from sordino.terminal import SQLITE, AsJson, example, file, print_json, require_
 
 Items = Annotated[
     list[Path],
-    typer.Argument(metavar="ITEM", help="What --json printed, a saved model, a study's JSON, or a ledger; several."),
+    typer.Argument(
+        metavar="ITEM",
+        help="What query, fit, synthesize, audit … printed with --json, a saved model, or a ledger; several.",
+    ),
 ]
 Output = Annotated[Path, file("-o", "--output", words="The page to write: all of it may be published.")]
 Title = Annotated[str, typer.Option("--title", metavar="WORDS", help="The page's heading.")]
@@ -50,13 +53,14 @@ def report(
     documents = {_label(path, items): _document(path) for path in items}
     for name, document in documents.items():
         _require_private(name, document)
-    sections = tuple(section_of(document, _title(name, document)) for name, document in documents.items())
+    sections = tuple(section_of(document, _title(name, document), name) for name, document in documents.items())
     written = [write_report(Page(title=title, audience="anyone", sections=sections), output)]
     if owner is not None:
         written.append(_owners(title, documents, owner, str(table), domain))
     if as_json:
         return print_json({"public": str(output), "owner": None if owner is None else str(owner)})
-    typer.echo(f"Wrote {output}: {len(sections)} sections, all of which may be published.")
+    many = "1 section, which" if len(sections) == 1 else f"{len(sections)} sections, all of which"
+    typer.echo(f"Wrote {output}: {many} may be published.")
     if len(written) > 1:
         typer.echo(f"Wrote {owner}: for the data owner ALONE. It holds exact answers.")
 
@@ -111,7 +115,7 @@ def _require_private(name: str, document: Mapping[str, Any]) -> None:
 
 
 def _title(name: str, document: Mapping[str, Any]) -> str:
-    if _named(document, ("query", "study", "audit", "entries")):
+    if _named(document, ("query", "study", "audit", "entries", "verdicts")):
         return ""
     return f"{document['estimator']} ({name})" if "estimator" in document else name
 

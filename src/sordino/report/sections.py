@@ -28,14 +28,14 @@ _WIDEST = 8
 _DIGITS = 6
 
 
-def section_of(document: Document, title: str = "") -> Section:
-    """The section for a document, by what it holds."""
+def section_of(document: Document, title: str = "", file: str = "") -> Section:
+    """The section for a document, by what it holds; ``file`` is where it was found."""
     for holds, make in _KINDS:
         if holds(document):
             return make(document, title)
     raise ParameterError(
-        f"report: {title or 'the document'!r} is none of an answer, a model, a ledger, an audit or a study. "
-        "Give what --json printed, a saved model, or a ledger."
+        f"report: {file or title or 'the document'!r} is none of an answer, a model, a ledger, an audit or a study. "
+        "Give what query, fit, synthesize, ledger, audit or study printed with --json, a saved model, or a ledger."
     )
 
 
@@ -73,6 +73,15 @@ def model_section(document: Document, title: str = "") -> Section:
         head=("", ""),
         rows=table_of([*facts, *((f"learned: {name.rstrip('_')}", f"{shape} values") for name, shape in shapes)]),
         code=receipt_words(learned["receipt_"]["receipt"]),
+    )
+
+
+def paid_section(document: Document, title: str = "") -> Section:
+    """What ``fit`` and ``synthesize`` print: the receipt, and where the rest is."""
+    return Section(
+        title=title or str(document["path"]),
+        words=(f"Paid for, and written to {document['path']}.",),
+        code=receipt_words(document["receipt"]),
     )
 
 
@@ -126,6 +135,20 @@ def audit_section(document: Document, title: str = "") -> Section:
         title=title or f"{document['audit']} of {document['subject']}",
         words=(verdict, document["sentence"], *map(str, document.get("complaints", ()))),
         tone=tone,
+    )
+
+
+def audits_section(document: Document, title: str = "") -> Section:
+    """Several verdicts, each in its own sentence."""
+    tones: dict[str, Tone] = {"violated": "bad"}
+    return Section(
+        title=title or "Audits",
+        words=(document["summary"],),
+        head=("audit", "of", "verdict", "in words"),
+        rows=tuple(
+            row(each["audit"], each["subject"], Cell(each["verdict"], tones.get(each["verdict"], "")), each["sentence"])
+            for each in document["verdicts"]
+        ),
     )
 
 
@@ -250,5 +273,7 @@ _KINDS: tuple[tuple[Callable[[Document], bool], Callable[[Document, str], Sectio
     (lambda each: each.get("format") == "sordino model", model_section),
     (lambda each: {"limit", "spent", "entries"} <= set(each), ledger_section),
     (lambda each: {"audit", "verdict", "sentence"} <= set(each), audit_section),
+    (lambda each: {"verdicts", "summary"} <= set(each), audits_section),
     (lambda each: {"study", "rows", "charts"} <= set(each), study_section),
+    (lambda each: {"path", "receipt"} <= set(each), paid_section),
 )
