@@ -111,6 +111,9 @@ def test_bad_mixtures_are_named() -> None:
         so.bayes_error([0.5, 0.5], [0, 1], [1, -1])
     with pytest.raises(ParameterError, match="priors"):
         so.bayes_error([0.5, 0.0], [0, 1], [1, 1])
+    for means, covariances in (([[0, 0], [2]], [[1], [1]]), ([[0], [2]], np.ones((2, 3, 3))), ([0, 1, 2], [1, 1])):
+        with pytest.raises(ParameterError, match="do not fit each other"):
+            so.bayes_error([0.5, 0.5], means, covariances)
     with pytest.raises(ParameterError, match="two classes"):
         chernoff([0.2, 0.3, 0.5], [0, 1, 2], [1, 1, 1])
 

@@ -39,11 +39,17 @@ class Mixture:
 
     @classmethod
     def of(cls, priors: Any, means: Any, covariances: Any) -> Mixture:
-        """Checked; one-dimensional classes may be given by numbers."""
-        shares = np.asarray(priors, float)
-        middles = np.asarray(means, float).reshape(len(shares), -1)
-        dimension = middles.shape[1]
-        shapes = np.asarray(covariances, float).reshape(len(shares), dimension, dimension)
+        """Checked, and priors divided by their sum; one-dimensional classes may be given by numbers."""
+        try:
+            shares = np.asarray(priors, float).reshape(-1)
+            middles = np.asarray(means, float).reshape(len(shares), -1)
+            dimension = middles.shape[1]
+            shapes = np.asarray(covariances, float).reshape(len(shares), dimension, dimension)
+        except (TypeError, ValueError):
+            raise ParameterError(
+                "bayes_error: needs for each class a prior, a mean, and a covariance with a row and a column for each "
+                "number of the mean. The shapes given do not fit each other."
+            ) from None
         if not (shares > 0).all() or not np.isfinite(middles).all() or not np.isfinite(shapes).all():
             raise ParameterError("bayes_error: priors must be above 0, means and covariances finite numbers.")
         if (np.linalg.eigvalsh(shapes)[:, 0] <= 0).any():

@@ -22,8 +22,11 @@ _SIZE = (4.8, 3.0)
 
 _CHART_SIZE, _DOTS = (5.6, 3.8), 150
 
+#: Letters of the longest label, and so many columns of a legend; and the height of one of its lines.
+_LEGEND_COLUMNS, _LEGEND_LINE = ((18, 3), (34, 2)), 0.18
+
 #: In the order of the series; apart for colour-blind readers.
-_COLOURS = (FIRST, SECOND, "#2a9d6f", "#a3529e", "#7a5230", "#333f4f")
+_COLOURS = (FIRST, SECOND, "#2a9d6f", "#a3529e", "#7a5230", "#5d6f86", "#b8a11c")
 
 #: More letters than this along an axis are written upright.
 _TICK_LETTERS = 60
@@ -82,8 +85,16 @@ def _chart_figure(chart: Chart, ink: str, titled: bool = True) -> Any:
         if any(series.style == "picture" for series in chart.series):
             axes.set_axis_off()
         if len(chart.series) > 1:
-            axes.legend(frameon=False, labelcolor=ink, fontsize=8)
+            _legend_below(figure, [series.label for series in chart.series], ink)
     return figure
+
+
+def _legend_below(figure: Any, labels: Sequence[str], ink: str) -> None:
+    """Under the axes, where no line runs through it; the figure grows by its lines."""
+    longest = max(map(len, labels))
+    columns = next((columns for letters, columns in _LEGEND_COLUMNS if longest <= letters), 1)
+    figure.legend(loc="outside lower center", ncols=columns, frameon=False, labelcolor=ink, fontsize=8)
+    figure.set_figheight(_CHART_SIZE[1] + _LEGEND_LINE * -(-len(labels) // columns))
 
 
 def _draw(axes: Any, series: Series, colour: str) -> None:
@@ -144,7 +155,7 @@ def _plainly(axes: Any, x_label: str, y_label: str, ink: str) -> None:
     """Words and lines in the colour of the page."""
     axes.set_xlabel(x_label, color=ink)
     axes.set_ylabel(y_label, color=ink)
-    axes.tick_params(colors=ink)
+    axes.tick_params(which="both", colors=ink)
     for side, spine in axes.spines.items():
         spine.set_color(ink)
         spine.set_visible(side in ("left", "bottom"))
