@@ -198,7 +198,7 @@ def plug_in_excess(mixture: Mixture, noisy: Mixture) -> float:
 
     The excess is at most the sum over classes of the L1 distance between prior x density, true and noisy: wherever the
     noisy classifier prefers another class, it loses no more than the two differences there. The distance is bounded by
-    |p - q| + 2 q TV, and the total variation by Pinsker's inequality.
+    abs(p - q) + 2 q TV, and the total variation by Pinsker's inequality.
     """
     total = 0.0
     for place in range(len(mixture.priors)):
