@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,19 @@ def shows(table, rng):
 
 def coin(table, rng):
     return rng.random() < 0.5
+
+def warns(table, rng):
+    import warnings
+    warnings.warn("bounds were read from the rows", RuntimeWarning)
+    return len(table)
+
+def ends(table, rng):
+    import os
+    os._exit(3)
+
+def waits(table, rng):
+    import time
+    time.sleep(30)
 '''
 
 
@@ -109,3 +123,42 @@ def test_real_tables_are_taken_on_demand_and_the_verdict_says_that_it_is_private
     said = capsys.readouterr().out
     assert "treat this verdict as private data" in said
     assert "table:" not in said
+
+
+PEER = ["audit", "peer", "--python", sys.executable, "--epsilon", "1", "--seed", "1"]
+
+
+def test_another_interpreter_is_audited_and_what_it_warns_about_is_said(folder, capsys):
+    assert cli.main([*PEER, "mechanisms.py:shows"]) == 1
+    said = capsys.readouterr().out
+    assert "VIOLATED" in said
+    assert "first table: [1, 2, 3]" in said
+    assert "hello" not in said
+    assert sys.executable not in said
+    assert cli.main([*PEER, "mechanisms.py:warns"]) == 1
+    assert "The library warns: RuntimeWarning: bounds were read from the rows." in capsys.readouterr().out
+    assert cli.main([*PEER, "mechanisms.py:coin", "--runs", "500"]) == 0
+    assert "NOT VIOLATED AT THIS POWER" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("function", "seconds", "words"), [("ends", "60", "ended with code 3"), ("waits", "1", "no answer within 1 s")]
+)
+def test_an_interpreter_that_ends_or_is_silent_was_not_tested(folder, capsys, function, seconds, words):
+    assert cli.main([*PEER, f"mechanisms.py:{function}", "--seconds", seconds]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("NOT TESTED")
+    assert words in said
+
+
+def test_a_refusal_over_there_is_one_line_here(folder, capsys):
+    for given, words in (
+        (["mechanisms.py:absent"], "has no function"),
+        (["mechanisms.py:coin", "--neighbours", "mechanisms.py:same"], "both tables are the same"),
+        (["mechanisms.py:coin", "--neighbours", "mechanisms.py:strangers"], "must give made-up tables"),
+        (["mechanisms.py:coin", "--python", "no such interpreter"], "there is no interpreter"),
+    ):
+        assert cli.main([*PEER, *given]) == 2
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert words in said.err.splitlines()[-1]

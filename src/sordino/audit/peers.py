@@ -150,7 +150,7 @@ def audit_peer(
     unsafe_real_data: bool = False,
 ) -> AuditReport:
     """``audit_epsilon`` of ``MODULE:FUNCTION`` in the environment of another Python; what it warns about is kept."""
-    name = f"{target} under {python}"
+    name = target
     with Peer(python, target, neighbours, seconds=seconds, unsafe=unsafe_real_data) as peer:
 
         def watch(share: float) -> None:
@@ -161,6 +161,7 @@ def audit_peer(
 
         try:
             about = peer.start(int(np.random.default_rng(random_state).integers(2**63)))
+            name = f"{target} under Python {about['python']}"
             report = audit_epsilon(
                 peer.run, 1, 0, epsilon=epsilon, delta=delta, runs=runs, level=level, random_state=random_state,
                 progress=watch, name=name,
