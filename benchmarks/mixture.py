@@ -1,6 +1,7 @@
 """How well and how fast are mixtures found? The figures of the documents.
 
     python benchmarks/mixture.py                                 # everything, ten seeds each
+    python benchmarks/mixture.py clusters --only wine --repeats 60
     python benchmarks/mixture.py clusters --repeats 20 --processes 16
     python benchmarks/mixture.py stream --rows 10000000          # 16 components on ten million rows, from a file
 
@@ -115,6 +116,8 @@ def _data(name: str) -> Data:
 def clusters(options: argparse.Namespace) -> list[Row]:
     found = []
     for name, (_, usual, limits, peer, plain) in CLUSTERS.items():
+        if options.only not in (None, name):
+            continue
         for kind in dict.fromkeys((usual, "spherical", "tied", "full")):
             for epsilon, limit, beside in zip(EPSILONS, limits, peer, strict=True):
                 runs = np.array(_every(options, partial(one_clustering, name, kind, epsilon)))
@@ -297,13 +300,15 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=10)
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--only", choices=CLUSTERS, help="one data set of clusters")
     parser.add_argument("--output", type=Path, default=RESULTS)
     options = parser.parse_args()
     rows = [_plain(row) for job in options.jobs or JOBS for row in JOBS[job](options)]
     kept = []
     if options.output.is_file():  # what was measured before and is not measured now
         old = json.loads(options.output.read_text(encoding="utf-8"))["rows"]
-        kept = [row for row in old if row["job"] not in {each["job"] for each in rows}]
+        measured = {(each["job"], each.get("data")) for each in rows}
+        kept = [row for row in old if (row["job"], row.get("data")) not in measured]
     document = {"date": datetime.now(UTC).isoformat(timespec="seconds"), "delta": DELTA, "rows": kept + rows}
     options.output.parent.mkdir(parents=True, exist_ok=True)
     options.output.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")

@@ -15,6 +15,7 @@ from sklearn.mixture import GaussianMixture as PlainMixture
 
 import sordino as so
 from sordino.errors import ParameterError
+from sordino.models import mixture_steps
 from sordino.models.gaussian_mixture import GaussianMixture
 from sordino.models.mixture_steps import SHARES
 from test_gradient_em import epsilon_by_losses
@@ -112,6 +113,32 @@ def test_unbalanced_components_are_both_found() -> None:
 def test_a_wide_public_box_is_narrowed_by_bought_ranges() -> None:
     rows, labels = blobs()
     assert adjusted_rand_score(labels, fitted(rows, 4, bounds=(-50, 80)).predict(rows)) > 0.99
+
+
+def of_a_small_table(**given: Any) -> tuple[float, float, str]:
+    """Of 420 rows, and seeded noise: the mean of the index, the median likelihood, the last receipt."""
+    rows, labels = blobs(1500)
+    models = [fitted(rows[:420], 4, "tied", random_state=seed, **given) for seed in range(12)]
+    indices = [adjusted_rand_score(labels[420:], model.predict(rows[420:])) for model in models]
+    return (
+        float(np.mean(indices)),
+        float(np.median([model.score(rows[420:]) for model in models])),
+        str(models[-1].receipt_),
+    )
+
+
+def test_a_small_table_buys_one_of_few_radii(monkeypatch: pytest.MonkeyPatch) -> None:
+    index, _, receipt = of_a_small_table(epsilon=0.75, bounds=(-6, 6))
+    assert "ranks of 25 candidates" in receipt
+    assert index > 0.6
+    monkeypatch.setattr(mixture_steps, "FEW_FRACTIONS", (1.0,))  # twin: the box as it is
+    assert of_a_small_table(epsilon=0.75, bounds=(-6, 6))[0] < 0.4
+
+
+def test_noise_leaves_a_common_covariance_something(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert of_a_small_table(epsilon=0.9)[1] > 1.5
+    monkeypatch.setattr(mixture_steps, "_UNSURE", 0.0)  # twin
+    assert of_a_small_table(epsilon=0.9)[1] < 1.0
 
 
 def test_a_pure_budget_works_too() -> None:

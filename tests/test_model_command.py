@@ -192,6 +192,14 @@ def test_predictions_that_cannot_be_made_are_one_line_and_leave_no_file(
     assert not any(each.name.startswith("out") for each in folder.iterdir())
 
 
+def test_a_model_of_an_array_has_no_columns_to_look_for(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = np.random.default_rng(0).normal(size=(200, 2))
+    so.GaussianMixture(2, epsilon=1, bounds=(-4, 4)).fit(rows).save("array.json")
+    code, _, error = run(capsys, "predict", "array.json", "people.csv")
+    assert (code, error.count("\n")) == (2, 1)
+    assert "was learned from an array" in error
+
+
 def test_an_empty_table_gives_predictions_for_nobody(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, *FIT, "--no-ledger")[0] == 0
     Path("nobody.csv").write_text("age,sex\n")

@@ -122,6 +122,8 @@ def predict(
         raise ModelError(f"predict: {str(model)!r} holds a {type(loaded).__name__}, which predicts nothing.")
     if probabilities and not hasattr(loaded, "predict_proba"):
         raise ParameterError(f"predict: a {type(loaded).__name__} gives no probabilities. Leave --probabilities out.")
+    if not hasattr(loaded, "feature_names_in_"):
+        raise ModelError(f"predict: {str(model)!r} was learned from an array and names no columns. Predict in Python.")
     features = [str(each) for each in loaded.feature_names_in_]
     with Progress("predicting"), RowFile("predict", output) as rows:
         for batch in _batches(table, features):

@@ -232,7 +232,7 @@ class GradientEM(PrivateEstimator):
             if value is None and name in ("clip", "scale"):
                 continue
             if isinstance(value, bool) or not isinstance(value, int | float) or not 1e-100 < value < 1e100:
-                raise ParameterError(f"GradientEM: {name} must be a positive number. Got {value!r}.")
+                raise ParameterError(f"GradientEM: {name} must be a positive number, below 1e100. Got {value!r}.")
         whole = isinstance(self.rounds, int) and not isinstance(self.rounds, bool)
         if self.rounds is not None and not (whole and 0 <= self.rounds <= 1000):
             raise ParameterError(f"GradientEM: rounds must be a whole number from 0 to 1000. Got {self.rounds!r}.")

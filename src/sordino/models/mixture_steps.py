@@ -18,7 +18,7 @@ from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 from sordino.models.estimator import Floats, Opening
-from sordino.models.ranges import HELD, Ranges, bought_ranges, declared_ranges
+from sordino.models.ranges import FEW_FRACTIONS, FRACTIONS, HELD, Ranges, bought_ranges, declared_ranges
 from sordino.privacy.price import Question
 from sordino.release import NoisyTotal
 from sordino.repair.ball import into_ball
@@ -54,7 +54,7 @@ _MOVED = (Fraction(1, 5), Fraction(4, 5))
 _SPREAD = (Fraction(3, 20), Fraction(9, 20), Fraction(8, 20))
 
 #: How clearly a table can be seen is its released size, less a deviation, times the root of ρ. Below the first of
-#: these, rounds would be noise; below the second, a start from the table; below the third, bought ranges.
+#: these, rounds would be noise; below the second, a start from the table; below the third, fine ranges.
 CLEAR = {"rounds": 5.0, "start": 35.0, "ranges": 60.0}
 
 #: Ranks by which a paid quantile may miss, times the root of the ρ of the whole fit: four times what is usually drawn.
@@ -75,6 +75,10 @@ _LARGEST_DEPTH = 10
 #: No variance is below this part of the usual one: a component that noise made flat would collapse the likelihood.
 _FLOOR = 0.02
 
+#: Nor is a variance that all share below what noise adds, up to this part of the usual one: means and variances are
+#: bought apart, and where noise is loud the one may leave nothing of the other.
+_UNSURE = 0.25
+
 #: What a public start supposes: the standard deviation of a column, in halves of its interval.
 _SUPPOSED = 0.4
 
@@ -83,7 +87,8 @@ _SUPPOSED = 0.4
 class Space:
     """The directions in which records differ by more than noise, their variances, and that of all others.
 
-    ``within`` is a supposed variance about the means, where the space is public.
+    ``within`` is a supposed variance about the means, where the space is public; ``noise`` is the standard deviation
+    of what noise adds to the variance along a direction.
     """
 
     ranges: Ranges
@@ -91,6 +96,7 @@ class Space:
     variances: Floats
     outside: float
     within: float | None = None
+    noise: float = 0.0
 
     def of(self, columns: tuple[str, ...]) -> Projected:
         """The record map."""
@@ -115,7 +121,8 @@ class Space:
         if self.within is not None:
             return self.within * np.eye(len(self.variances))
         between = (mixture.means * mixture.weights[:, None]).T @ mixture.means
-        return with_floor(np.diag(self.variances) - between, self.floor)
+        unsure = min(self.noise, _UNSURE * float(self.variances.mean()))
+        return with_floor(np.diag(self.variances) - between, max(self.floor, unsure))
 
 
 @dataclass(frozen=True)
@@ -165,10 +172,9 @@ class Steps:
 
     def _ranges(self) -> Ranges:
         """A centre, and a radius that holds most records."""
-        if self.clarity < CLEAR["ranges"]:
-            return declared_ranges(len(self.columns))
         cost = self.opening.cost.share(SHARES["ranges"])
-        bought = bought_ranges(self.opening.session, self.columns, cost, self.size, self._held())
+        radii = FRACTIONS if self.clarity >= CLEAR["ranges"] else FEW_FRACTIONS
+        bought = bought_ranges(self.opening.session, self.columns, cost, self.size, self._held(), radii)
         self.opening.receipts.extend(bought.receipts)
         return bought
 
@@ -179,8 +185,7 @@ class Steps:
 
     def _space(self, ranges: Ranges) -> Space:
         """The first directions of the second moments about the centre, without what noise adds to their variances."""
-        share = SHARES["moments"] + (SHARES["ranges"] if self.clarity < CLEAR["ranges"] else 0)
-        (total,) = self._asked({SecondMoment(ranges.of(self.columns), frobenius=True): share})
+        (total,) = self._asked({SecondMoment(ranges.of(self.columns), frobenius=True): SHARES["moments"]})
         matrix = from_triangle(total.in_units()) / self.size
         dimension = len(matrix)
         trace = float(np.clip(np.trace(matrix), 0.1, 1.0))
@@ -194,7 +199,8 @@ class Steps:
         floor = 0.05 * trace / dimension
         variances = np.clip(trace / dimension + apart[:count], floor, 1.0)
         outside = (trace - float(variances.sum())) / max(1, dimension - count)
-        return Space(ranges, vectors[:, :count], variances, float(np.clip(outside, floor, trace / dimension)))
+        outside = float(np.clip(outside, floor, trace / dimension))
+        return Space(ranges, vectors[:, :count], variances, outside, noise=edge / 2)
 
     # ---- the start -------------------------------------------------------------------------------------------------
 
@@ -305,7 +311,7 @@ class Steps:
             if self.kind == "spherical":
                 dimension = len(move)
                 variance = (entries[0] - move @ move) / dimension
-                drawn = towards(variance, np.trace(common) / dimension, (deviation / dimension) ** 2)[0]
+                drawn = towards(variance, space.within_means(mixture), (deviation / dimension) ** 2)[0]
                 own.append(max(float(drawn), space.floor) * np.eye(dimension))
             else:
                 drawn = towards(from_triangle(entries) - np.outer(move, move), common, deviation**2)[0]

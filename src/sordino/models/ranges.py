@@ -43,7 +43,10 @@ ENOUGH_RECORDS = 50_000
 
 #: Candidates for a common centre, and for a radius: halves of the largest, finely graded, down to 2^-16 of it.
 _CENTRES = tuple(float(each) for each in np.linspace(-1, 1, 201))
-_FRACTIONS = tuple(float(each) for each in np.exp2(np.linspace(-16, 0, 129)))
+FRACTIONS = tuple(float(each) for each in np.exp2(np.linspace(-16, 0, 129)))
+
+#: Where noise is loud: every empty radius is one more chance of choosing it, and one that holds nobody ruins the rest.
+FEW_FRACTIONS = tuple(float(each) for each in np.exp2(np.linspace(-6, 0, 25)))
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,14 @@ def declared_ranges(dimension: int) -> Ranges:
     return Ranges((0.0,) * dimension, math.sqrt(dimension))
 
 
-def bought_ranges(session: Session, columns: tuple[str, ...], cost: Cost, rows: float, held: Fraction = HELD) -> Ranges:
+def bought_ranges(
+    session: Session,
+    columns: tuple[str, ...],
+    cost: Cost,
+    rows: float,
+    held: Fraction = HELD,
+    fractions: tuple[float, ...] = FRACTIONS,
+) -> Ranges:
     """Centre and radius for about ``rows`` records, a released or declared number; the last radius holds ``held``."""
     dimension, receipts = len(columns), []
 
@@ -93,7 +103,7 @@ def bought_ranges(session: Session, columns: tuple[str, ...], cost: Cost, rows: 
 
     def radius_around(centre: Floats, share: str, held: Fraction = HELD) -> float:
         largest = 2 * math.sqrt(dimension)  # no record of the box is farther from a centre in it
-        return largest * chosen(NormRanks(Ball(columns, largest, tuple(centre)), _FRACTIONS, held), share)
+        return largest * chosen(NormRanks(Ball(columns, largest, tuple(centre)), fractions, held), share)
 
     common = chosen(NormRanks(Box(columns), _CENTRES, measure="mean"), "common")
     centre = np.full(dimension, common)
