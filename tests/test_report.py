@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +21,7 @@ from sordino.audit.registered import DOMAINS
 from sordino.errors import ParameterError
 from sordino.owner import owner_page
 from sordino.release import to_plain
-from sordino.report.report import report_html, write_report
+from sordino.report.report import report_html, write_report, write_whole
 from sordino.report.section import Page, Section, row
 from sordino.report.sections import agrees, section_of, study_section
 from sordino.statistics.count import Count
@@ -280,6 +281,19 @@ def test_a_page_that_cannot_be_written_leaves_the_old_one(folder: Path) -> None:
     with pytest.raises(ParameterError, match="cannot be written"):
         write_report(Page(title="new", audience="anyone", sections=()), place)
     assert place.read_text() == "old"
+
+
+def test_a_pipe_is_written_to_and_not_replaced(folder: Path) -> None:
+    pipe, model = Path("pipe"), so.NaiveBayes(epsilon=1).fit(so.open_table(TABLE, DOMAIN), "diagnosis")
+    os.mkfifo(pipe)
+    end = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)  # a reader is there, so that writing does not wait for one
+    write_whole(pipe, "a page")
+    assert os.read(end, 2**16) == b"a page"
+    model.save(pipe)
+    assert json.loads(os.read(end, 2**16))["estimator"] == "NaiveBayes"
+    os.close(end)
+    assert pipe.is_fifo()
+    assert not list(folder.glob("*.draft"))
 
 
 def test_the_owners_page_needs_all_three(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -304,12 +304,6 @@ def _write(
         return
     from sordino.release import to_plain
     from sordino.report.page import verdict_page
+    from sordino.report.report import write_whole
 
-    problem = ""
-    text = verdict_page(title, [to_plain(each) for each in documents], summary=summary, in_full=in_full)
-    try:
-        page.write_text(text, encoding="utf-8")
-    except OSError as error:
-        problem = type(error).__name__
-    if problem:
-        raise ParameterError(f"audit: {str(page)!r} cannot be written ({problem}). Name another file with -o.")
+    write_whole(page, verdict_page(title, [to_plain(each) for each in documents], summary=summary, in_full=in_full))

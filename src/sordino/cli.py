@@ -20,7 +20,7 @@ from sordino import __version__
 from sordino.anonymity_command import ANATOMIZE, DIVERSITY, K_ANONYMIZE, anatomize, diversity, k_anonymize
 from sordino.attack_command import attacks
 from sordino.audit_command import audits
-from sordino.errors import DomainError, LedgerError, ParameterError, SordinoError
+from sordino.errors import DomainError, LedgerError, ParameterError, SordinoError, file_problem
 from sordino.model_command import FIT_EXAMPLE, PREDICT_EXAMPLE, fit, predict
 from sordino.report_command import EXAMPLE, report
 from sordino.study_command import study
@@ -322,7 +322,7 @@ def _write(path: Path, text: str, force: bool) -> None:
     except FileExistsError:
         problem = "exists already. Write over it with --force, or name another file with -o"
     except OSError as error:
-        problem = f"cannot be written ({type(error).__name__})"
+        problem = f"cannot be written ({file_problem(error)})"
     if problem:
         raise DomainError(f"init: {str(path)!r} {problem}.")
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, SupportsFloat, cast
 
-from sordino.errors import DomainError
+from sordino.errors import DomainError, file_problem
 
 Neighbours = Literal["add-remove", "substitute"]
 CategoryValue = str | int | bool
@@ -192,7 +192,7 @@ class Domain:
         try:
             text = Path(path).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            problem = type(error).__name__
+            problem = file_problem(error)
         if problem:
             raise DomainError(f"Domain: {str(path)!r} cannot be read ({problem}). sordino init drafts one.")
         return cls.from_toml_text(text, str(path))

@@ -15,6 +15,23 @@ a budget. Nothing computed from rows is ever formatted into a message, and an er
 another library's error is raised outside its ``except`` block, so that no chain leads back to a row.
 """
 
+from __future__ import annotations
+
+import os
+
+
+def file_problem(error: BaseException) -> str:
+    """What is wrong with a file, in the system's words for the number of its error; else the error's type.
+
+    The error's own text may quote a path or a cell, and is not looked at.
+
+    >>> file_problem(FileNotFoundError(2, "a secret")), file_problem(ValueError("a secret"))
+    ('no such file or directory', 'ValueError')
+    """
+    number = getattr(error, "errno", None)
+    words = os.strerror(number) if isinstance(number, int) and number else type(error).__name__
+    return words[:1].lower() + words[1:] if number else words
+
 
 class SordinoError(Exception):
     """Base of all errors raised on purpose; the command line prints these in one line and exits with 2."""

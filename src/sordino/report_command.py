@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sordino.errors import ParameterError
+from sordino.errors import ParameterError, file_problem
 from sordino.terminal import SQLITE, AsJson, example, file, print_json, require_apart
 
 Items = Annotated[
@@ -88,12 +88,10 @@ def _document(path: Path) -> Mapping[str, Any]:
         if isinstance(document, dict):
             return document
         problem = "not a JSON object"
-    except FileNotFoundError:
-        problem = "there is no such file"
     except json.JSONDecodeError:
         problem = "not JSON"
     except (OSError, ValueError) as error:
-        problem = type(error).__name__
+        problem = file_problem(error)
     raise ParameterError(f"report: {str(path)!r} is no release, model, study or ledger that can be read ({problem}).")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from sordino.errors import ParameterError
+from sordino.errors import ParameterError, file_problem
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -63,7 +63,7 @@ class RowFile:
         try:
             step()
         except OSError as error:
-            problem = type(error).__name__
+            problem = file_problem(error)
         if problem:
             self._discard()
             raise ParameterError(

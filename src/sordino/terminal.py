@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from sordino.errors import LedgerError, ModelError, ParameterError
+from sordino.errors import LedgerError, ModelError, ParameterError, file_problem
 
 #: How SQLite begins its files.
 SQLITE = b"SQLite format 3\x00"
@@ -146,13 +146,13 @@ def require_unpaid(who: str, path: Path, force: bool) -> None:
 def require_writable(who: str, path: Path) -> None:
     """Whatever could go wrong with a model's file is said before the model is paid for."""
     draft, problem = path.with_name(f"{path.name}.draft"), ""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        return  # a pipe or a device: nothing is put beside it
     try:
         draft.touch()
         draft.unlink()
-    except FileNotFoundError:
-        problem = "there is no such folder"
     except OSError as error:
-        problem = type(error).__name__
+        problem = file_problem(error)
     if problem or path.is_dir():
         raise ModelError(f"{who}: {str(path)!r} cannot be written ({problem or 'a folder'}). Name another with -o.")
 
@@ -165,7 +165,7 @@ def saved(who: str, model: Any, path: Path) -> bool:
         model.save(path)
     except OSError as error:
         typer.echo(json.dumps(document_of(model)))
-        typer.echo(f"sordino: {who}: {str(path)!r} cannot be written ({type(error).__name__}). "
+        typer.echo(f"sordino: {who}: {str(path)!r} cannot be written ({file_problem(error)}). "
                    "The model is on standard output; the charge stands.", err=True)  # fmt: skip
         return False
     return True

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from sordino.anonymity.statement import KEY, STATEMENT
-from sordino.errors import ParameterError
+from sordino.errors import ParameterError, file_problem
 
 _SUFFIXES = (".parquet", ".csv")
 
@@ -38,6 +38,6 @@ def write_table(table: pa.Table, path: Path) -> None:
             text = json.dumps(json.loads(metadata), indent=2, ensure_ascii=False)
             path.with_name(f"{path.name}.json").write_text(text + "\n", encoding="utf-8")
     except (OSError, pa.ArrowException) as error:
-        problem = type(error).__name__
+        problem = file_problem(error)
     if problem:
         raise ParameterError(f"anonymity: {str(path)!r} cannot be written ({problem}). Name another file.")

@@ -12,7 +12,7 @@ import pyarrow as pa
 from sordino.anonymity.columns import read_frame
 from sordino.attack.calibration import brier, expected_calibration_error, reliability
 from sordino.attack.definetti import DeFinettiAttack
-from sordino.errors import ParameterError
+from sordino.errors import ParameterError, file_problem
 from sordino.report.chart import Chart, Series
 from sordino.report.figures import chart_png, require_figures
 from sordino.report.report import report_html, write_whole
@@ -174,7 +174,7 @@ def write_verdict(found: Document, path: Path) -> Path:
     try:
         path.write_bytes(chart_png(exposure_chart(found)))
     except OSError as error:
-        problem = type(error).__name__
+        problem = file_problem(error)
     if problem:
         raise ParameterError(f"{_WHO}: {str(path)!r} cannot be written ({problem}). Name another file with -o.")
     return path

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sordino.audit.peer_worker import Found, TargetError, find, shortly
-from sordino.errors import ParameterError
+from sordino.errors import ParameterError, file_problem
 
 #: So many standard deviations more runs on one table than on the other are prepared for: short with chance 2e-9.
 _DEVIATIONS = 6.0
@@ -88,7 +88,7 @@ def read_outputs(path: Path) -> list[Output]:
         with path.open(newline="", encoding="utf-8") as file:
             lines = list(csv.reader(file))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        problem = type(error).__name__
+        problem = file_problem(error)
     if problem:
         raise ParameterError(f"audit: {str(path)!r} cannot be read as text, one output per line ({problem}).")
     while lines and not lines[-1]:

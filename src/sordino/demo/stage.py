@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sordino.domain import Category, Column, Domain, Real
-from sordino.errors import ParameterError
+from sordino.errors import ParameterError, file_problem
 from sordino.privacy.ledger import Ledger
 from sordino.queries.private_table import PrivateTable, open_table
 from sordino.report.section import Section
@@ -122,7 +122,7 @@ def _clear(folder: Path) -> None:
             for path in (found for name in FILES for found in folder.glob(f"{name}*")):
                 path.unlink()
     except OSError as error:
-        problem = f"cannot be written ({type(error).__name__})"
+        problem = f"cannot be written ({file_problem(error)})"
     if problem:
         raise ParameterError(f"demo: the folder {str(folder)!r} {problem}. Name another with --folder.")
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from sordino.domain import Domain
-from sordino.errors import ModelError
+from sordino.errors import ModelError, file_problem
 from sordino.release import Receipt
 
 #: Every estimator that can be loaded, and the module it is in.
@@ -44,7 +44,10 @@ _ARRAY_KINDS = "fiubUO"
 def write_model(estimator: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator; a file that was there is replaced whole or not at all."""
     text = json.dumps(document_of(estimator), indent=1, allow_nan=False)
-    draft = Path(f"{os.fspath(path)}.draft")
+    place, draft = Path(path), Path(f"{os.fspath(path)}.draft")
+    if place.exists() and not place.is_file():  # a pipe or a device is written to, and not replaced
+        place.write_text(text, encoding="utf-8")
+        return
     try:
         draft.write_text(text, encoding="utf-8")
         draft.replace(path)
@@ -101,7 +104,7 @@ def _document(path: str | os.PathLike[str]) -> Mapping[str, Any]:
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        problem = type(error).__name__
+        problem = file_problem(error)
     if problem:
         raise ModelError(f"load: {os.fspath(path)!r} cannot be read as JSON ({problem}). Give what save or fit wrote.")
     if not isinstance(document, dict) or document.get("format") != _FORMAT or document.get("version") != _VERSION:

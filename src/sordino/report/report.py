@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sordino.errors import ParameterError
+from sordino.errors import ParameterError, file_problem
 from sordino.report.chart import Chart
 from sordino.report.figures import chart_svg
 from sordino.report.page import filled_in
@@ -64,11 +64,13 @@ def write_whole(path: str | os.PathLike[str], text: str) -> Path:
     """Write a text file, or leave what was there as it was."""
     place, problem = Path(path), ""
     draft = place.with_name(f"{place.name}.draft")
+    straight = place.exists() and not place.is_file()  # a pipe or a device is written to, and not replaced
     try:
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(place)
+        (place if straight else draft).write_text(text, encoding="utf-8")
+        if not straight:
+            draft.replace(place)
     except OSError as error:
-        problem = type(error).__name__
+        problem = file_problem(error)
         _remove(draft)
     if problem:
         raise ParameterError(f"report: {str(place)!r} cannot be written ({problem}). Name another file with -o.")

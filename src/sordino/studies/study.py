@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from sordino.errors import ParameterError
+from sordino.errors import ParameterError, file_problem
 from sordino.release import to_plain
 from sordino.report.chart import Chart
 from sordino.report.figures import chart_png, require_figures
@@ -101,7 +101,7 @@ def prepare_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        problem = type(error).__name__
+        problem = file_problem(error)
     if problem:
         raise ParameterError(f"study: {str(folder)!r} cannot be made ({problem}). Name another folder with -o.")
 
@@ -135,7 +135,7 @@ def write_contents(files: Mapping[str, bytes], folder: Path) -> list[Path]:
         for name, content in files.items():
             (folder / name).write_bytes(content)
     except OSError as error:
-        problem = type(error).__name__
+        problem = file_problem(error)
     if problem:
         raise ParameterError(f"study: {str(folder)!r} cannot be written ({problem}). Name another folder with -o.")
     return [folder / name for name in files]
