@@ -31,6 +31,9 @@ _COLOURS = (FIRST, SECOND, "#2a9d6f", "#a3529e", "#7a5230", "#5d6f86", "#b8a11c"
 #: More letters than this along an axis are written upright.
 _TICK_LETTERS = 60
 
+#: A logarithmic axis whose ends are less than this factor apart has names at one, two and five.
+_SHORT_AXIS = 100
+
 _CELLS = 40
 _OUTERMOST = 100
 
@@ -77,6 +80,9 @@ def _chart_figure(chart: Chart, ink: str, titled: bool = True) -> Any:
             _draw(axes, series, colour)
         axes.set_xscale(chart.x_scale)
         axes.set_yscale(chart.y_scale)
+        for axis, scale in ((axes.xaxis, chart.x_scale), (axes.yaxis, chart.y_scale)):
+            if scale == "log":
+                _round_ticks(axis)
         axes.set_title(chart.title if titled else "", color=ink, fontsize=10)
         _plainly(axes, chart.x_label, chart.y_label, ink)
         if chart.ticks:
@@ -113,6 +119,17 @@ def _draw(axes: Any, series: Series, colour: str) -> None:
         )  # fmt: skip
     if series.low is not None and series.high is not None:
         axes.vlines(series.x, series.low, series.high, color=colour, linewidth=1, alpha=0.7)
+
+
+def _round_ticks(axis: Any) -> None:
+    """One, two and five on a short logarithmic axis, where names of every digit would lie over one another."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    low, high = axis.get_view_interval()
+    if high < _SHORT_AXIS * low:
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.set_major_formatter(FuncFormatter(lambda value, place: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def two_distributions(
