@@ -33,6 +33,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 import sordino as so
@@ -56,6 +59,9 @@ ADULT_LIMITS = {
 }
 AT_MOST = ("two_way", "seconds")
 
+#: The same for breast cancer, 8 columns; at ε = 0.1 the figures are only reported.
+CANCER_LIMITS = {"two_way": (1.0, 0.36, 0.24), "logistic accuracy": (0.0, 0.87, 0.93)}
+
 
 def measured(table: pa.Table, test: pa.Table, domain: so.Domain, target: str, given: tuple[float, float, int]) -> Row:
     """One fit and one sample of as many rows, timed, and compared with the table it was fitted on."""
@@ -71,6 +77,26 @@ def measured(table: pa.Table, test: pa.Table, domain: so.Domain, target: str, gi
     for each in lessons(fake, test, domain, target):
         row[f"{each.learner} {each.measure}"] = each.score
     return row
+
+
+def measured_numbers(
+    table: pa.Table, test: pa.Table, domain: so.Domain, target: str, given: tuple[float, float, int]
+) -> Row:
+    """The same where all columns but the target are numbers, and how often a logistic regression is right."""
+    row = measured(table, test, domain, target, given)
+    epsilon, delta, seed = given
+    model = so.TableSynthesizer(epsilon, delta, target=target, random_state=seed).fit(so.open_table(table, domain))
+    train, scored = (rows_of(each, domain) for each in (model.sample(table.num_rows, random_state=seed), test))
+    points, tests = (_points(each, domain, target) for each in (train, scored))
+    learned = make_pipeline(StandardScaler(), LogisticRegression(max_iter=300))
+    one_class = len(np.unique(train[target])) < 2
+    found = train[target][:1] if one_class else learned.fit(points, train[target]).predict(tests)
+    return {**row, "logistic accuracy": float(np.mean(found == scored[target]))}
+
+
+def _points(columns: Any, domain: so.Domain, target: str) -> Any:
+    names = [name for name in domain.columns if name != target]
+    return np.column_stack([np.where(np.isnan(columns[name]), domain[name].middle, columns[name]) for name in names])
 
 
 def summary(what: str, epsilon: float, rows: list[Row], limits: dict[str, tuple[float, ...]] | None) -> Row:
@@ -133,11 +159,13 @@ def cancer(repeats: int, pool: Any, rows: int) -> Iterator[Row]:
         real = rows_of(train, domain)
         words = f"breast cancer, {features + 1} columns"
         yield {"what": f"{words}, shuffled", "two_way": round(distances(real, shuffled(real), domain).two_way, 4)}
-        task = partial(measured, train, test, domain, "diagnosis")
+        task = partial(measured_numbers, train, test, domain, "diagnosis")
         for kind, delta in ((words, DELTA), (f"{words}, pure", 0.0)):
             for epsilon in EPSILONS:
                 given = [(epsilon, delta, seed) for seed in range(repeats)]
-                yield summary(kind, epsilon, list(pool(task, given)), None)
+                yield summary(
+                    kind, epsilon, list(pool(task, given)), CANCER_LIMITS if features == 7 and delta else None
+                )
 
 
 def amounts(shape: str, size: int = 30_000) -> tuple[pa.Table, so.Domain]:

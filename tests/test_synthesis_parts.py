@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import sordino as so
-from sordino.synthesis.cells import Cells
+from sordino.synthesis.cells import Cells, leaning
 from sordino.synthesis.copula import Copula, correlation_of, nearest_correlation, order_of
 from sordino.synthesis.marginals import Marginal, class_totals, probabilities
 from sordino.synthesis.pairs import Pair, beyond, coarse
@@ -40,7 +40,8 @@ def test_a_value_drawn_from_a_cell_lies_in_that_cell(name: str) -> None:
     cells = Cells.of("x", DECLARED[name], 8)
     for _ in range(3):
         codes = np.repeat(np.arange(len(cells)), 50)
-        column = stored(cells.draw(codes, GENERATOR), DECLARED[name], stored_type(DECLARED[name], ""))
+        places = np.concatenate([[0.0, 1.0], GENERATOR.random(len(codes) - 2)])[GENERATOR.permutation(len(codes))]
+        column = stored(cells.draw(codes, places), DECLARED[name], stored_type(DECLARED[name], ""))
         block = ArrowBlock(pa.RecordBatch.from_arrays([column], ["x"]))
         np.testing.assert_array_equal(cells.axis.codes(ClippedBatch(domain, block)), codes)
         if not any(cells.divisible()):
@@ -119,11 +120,39 @@ def test_the_correlation_of_cells_is_recovered() -> None:
     """From 200,000 rows the error is a hundredth; first order in r, and so more for large r and few cells."""
     correlation = np.array([[1, 0.5, -0.3], [0.5, 1, 0.2], [-0.3, 0.2, 1]])
     copula = whole([np.full((1, cells), 1 / cells) for cells in (16, 32, 8)], correlation)
-    _, codes = copula.draw(200_000, np.random.default_rng(0))
+    _, codes, _ = copula.draw(200_000, np.random.default_rng(0))
     scores = np.column_stack([table[0][codes[:, place]] for place, table in enumerate(copula.scores())])
     variances = [(margin * table**2).sum(axis=1) for margin, table in zip(copula.margins, copula.scores(), strict=True)]
     found = correlation_of(scores.T @ scores, np.zeros((3, 3)), variances, np.array([200_000.0]))
     np.testing.assert_allclose(found, correlation, atol=0.03)
+
+
+def test_rows_take_every_cell_as_often_as_its_share_and_rise_together_within_it() -> None:
+    """Two columns of two cells: independent draws would miss a count by 16 on average, and be level within a cell."""
+    margin = np.array([[0.3, 0.7]])
+    copula = whole([margin, margin], np.array([[1, 0.9], [0.9, 1]]))
+    _, codes, within = copula.draw(1000, np.random.default_rng(3))
+    assert np.abs(np.bincount(codes[:, 0]) - [300, 700]).max() <= 1
+    assert np.abs(np.bincount(codes[:, 1]) - [300, 700]).max() <= 1
+    both = (codes == 1).all(axis=1)
+    assert np.corrcoef(within[both].T)[0, 1] > 0.6
+    assert 0 <= within.min() <= within.max() <= 1
+    for side in range(2):
+        assert stats.kstest(within[codes[:, side] == 1, side], "uniform").pvalue > 0.5
+
+
+def test_values_lean_towards_the_neighbour_with_more() -> None:
+    """A density that rises from 1 - l to 1 + l has its mean at 1/2 + l/6; a peak is level."""
+    ranks = (np.arange(10_000) + 0.5) / 10_000
+    for lean in (-1.0, -0.4, 0.0, 1e-12, 0.7, 1.0):
+        placed = leaning(ranks, np.full(len(ranks), lean))
+        assert placed.mean() == pytest.approx(0.5 + lean / 6, abs=1e-4)
+        assert (np.diff(placed) > 0).all()
+    cells = Cells.of("x", so.Real(0, 4), 4)
+    found = cells.leans(np.array([[0.1, 0.2, 0.3, 0.2, 0.2], [0.9, 0.0, 0.0, 0.1, 0.0]]))
+    np.testing.assert_allclose(found[0], [0.5, 0.25, 0, -0.25, 0])
+    assert (np.abs(found) <= 1).all()
+    assert not Cells.of("x", so.Category(["a", "b"]), 2).leans(np.full((1, 3), 1 / 3)).any()
 
 
 def test_a_correlation_of_pure_noise_is_none() -> None:

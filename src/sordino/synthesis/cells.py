@@ -11,6 +11,9 @@ import numpy as np
 from sordino.domain import Category, Column, Real
 from sordino.statistics.histograms import BinAxis, CategoryAxis, MissingAxis
 
+#: A value lies below its cell's upper end by this part of the cell at least, so that no rounding lifts it to the next.
+_LAST = 1 - 2.0**-30
+
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Integers = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -100,17 +103,41 @@ class Cells:
             return float(np.ceil(self.edges[0])) + 1
         return self.edges[0] + _ATOM * (self.edges[-1] - self.edges[0])
 
-    def draw(self, codes: Integers, generator: np.random.Generator) -> np.ndarray[Any, Any]:
-        """A value from each cell, as an object array where values are not numbers; NaN or None where it is missing."""
+    def leans(self, margins: Floats) -> Floats:
+        """How each cell's density leans, -1 falling to nothing to 1 rising from it, as its neighbours' densities say.
+
+        The smaller of the steps to either side, and level between two that disagree.
+        """
+        leans = np.zeros_like(margins)
+        if len(self.edges) < 3:
+            return leans
+        densities = margins[:, : len(self.edges) - 1] / np.diff(self.edges)
+        steps = np.diff(densities, axis=1)
+        before, after = (np.concatenate(each, axis=1) for each in ((steps[:, :1], steps), (steps, steps[:, -1:])))
+        smaller = np.where(before * after > 0, np.sign(before) * np.minimum(np.abs(before), np.abs(after)), 0.0)
+        leans[:, : densities.shape[1]] = np.clip(smaller / np.maximum(2 * densities, 1e-300), -1, 1)
+        return leans
+
+    def draw(self, codes: Integers, within: Floats) -> np.ndarray[Any, Any]:
+        """A value from each cell, ``within`` from its lower end to its upper one; NaN or None where it is missing.
+
+        An object array where values are not numbers.
+        """
         if isinstance(self.declared, Category):
             return np.array([*self.declared.values, None], dtype=object)[codes]
         lower, upper = np.array([*self.edges[:-1], np.nan]), np.array([*self.edges[1:], np.nan])
-        drawn = lower[codes] + generator.random(len(codes)) * (upper - lower)[codes]
+        drawn = lower[codes] + np.minimum(within, _LAST) * (upper - lower)[codes]
         low, high, whole = _ends(self.declared)
         if whole:
             drawn, high = np.floor(drawn), high - 1
         values: Floats = np.clip(drawn, low, high)
         return values
+
+
+def leaning(within: Floats, leans: Floats) -> Floats:
+    """Where a rank lies in a cell whose density rises from 1 - lean at its lower end to 1 + lean at its upper one."""
+    level = 1 - leans
+    return 2 * within / np.maximum(level + np.sqrt(level**2 + 4 * leans * within), 1e-300)
 
 
 def _ends(declared: Real) -> tuple[float, float, bool]:

@@ -23,6 +23,10 @@ _LARGEST_CORRELATION = 0.97
 _SMALLEST_EIGENVALUE = 0.01
 
 
+#: Classes, a row of cells for each, and how far up in its cell each value lies, from 0 to 1.
+Drawn = tuple[Integers, Integers, Floats]
+
+
 @dataclass(frozen=True)
 class Copula:
     """How cells come together.
@@ -45,18 +49,30 @@ class Copula:
             scores.append(placed)
         return scores
 
-    def draw(self, size: int, generator: np.random.Generator) -> tuple[Integers, Integers]:
-        """Classes in order, about as many of each as its size says, and a row of cells for each."""
+    def draw(self, size: int, generator: np.random.Generator) -> Drawn:
+        """Rows in the order of their classes; ranks spread evenly in each column of a class."""
         counts = _rounded(self.totals / self.totals.sum() * size, size)
         ends = np.cumsum(counts)
         root = np.linalg.cholesky(self.correlation)
         ranks = ndtr(generator.standard_normal((size, len(root))) @ root.T)
-        codes = np.empty((size, len(self.margins)), dtype=np.int64)
+        for start, stop in zip(ends - counts, ends, strict=True):
+            ranks[start:stop] = _evenly(ranks[start:stop], generator)
+        codes, within = np.empty((size, len(self.margins)), dtype=np.int64), np.empty((size, len(self.margins)))
         for column, (margin, order) in enumerate(zip(self.margins, self.orders, strict=True)):
             for label, (start, stop) in enumerate(zip(ends - counts, ends, strict=True)):
-                rising = np.cumsum(margin[label][order])[:-1]
-                codes[start:stop, column] = order[np.searchsorted(rising, ranks[start:stop, column], side="right")]
-        return np.repeat(np.arange(len(counts)), counts), codes
+                shares, rank = margin[label][order], ranks[start:stop, column]
+                below = np.cumsum(shares) - shares
+                place = np.searchsorted(below[1:], rank, side="right")
+                codes[start:stop, column] = order[place]
+                within[start:stop, column] = np.clip((rank - below[place]) / np.maximum(shares[place], 1e-12), 0, 1)
+        return np.repeat(np.arange(len(counts)), counts), codes, within
+
+
+def _evenly(ranks: Floats, generator: np.random.Generator) -> Floats:
+    """The same order in each column, in as many equal parts of it as there are rows."""
+    places = np.argsort(np.argsort(ranks, axis=0), axis=0)
+    even: Floats = (places + generator.random(ranks.shape)) / max(len(ranks), 1)
+    return even
 
 
 def order_of(cells: Cells, margin: Floats, totals: Floats) -> Integers:

@@ -29,7 +29,7 @@ from sordino.synthesis.marginals import Marginal, class_totals, probabilities
 from sordino.synthesis.measurement import Measurement
 from sordino.synthesis.pairs import Pair, coarse, pairs_of
 
-_COUNT = Fraction(1, 200)
+_COUNT = Fraction(1, 100)
 _MARGINALS = Fraction(1, 2)
 
 #: Of that, the share of the first cut of all columns; and of each finer one, of the columns that need it.
@@ -42,12 +42,22 @@ _DEPENDENCE = Fraction(1, 2)
 #: The part of the tables' share that pays for the choice among pairs.
 _CHOICE = Fraction(3, 20)
 
-#: A target that is a number is cut into so many classes, after a histogram that takes this share.
-_GROUPS = 8
+#: A target that is a number is cut into so many classes, after a histogram that takes this share; into fewer where
+#: columns are bought alone.
+_GROUPS, _GROUPS_APART = 8, 2
 _TARGET = Fraction(1, 25)
 
 #: Classes pay while the error of a column's histogram that they cost, in total variation, stays below this.
 _LARGEST_ERROR = 0.05
+
+#: Where columns are bought alone, classes are all that they have in common, and pay up to here.
+_LARGEST_ERROR_APART = 0.5
+
+#: Columns are bought alone where the dependence would add more noise than the first to a table of two columns by what
+#: it costs them, and more than the second by its own. How much it is worth depends on how strong it is, which noise
+#: does not tell: the first lies between Adult at pure ε = 0.1 (.061), whose columns are better alone, and breast cancer
+#: at ε = 1 (.049), whose columns are near copies of one another.
+_LARGEST_ADDED_ERROR, _LARGEST_OWN_ERROR = 0.055, 0.01
 
 #: Tables per class pay while a table's error stays below this.
 _LARGEST_TABLE_ERROR = 0.08
@@ -80,17 +90,16 @@ def learn(measurement: Measurement, target: str | None) -> Learned:
             "Leave some out of the domain."
         )
     rows = _count(measurement)
-    known, columns = _plan(measurement, target, rows)
-    share = _MARGINALS if len(columns) > 1 else measurement.left
-    marginals = _marginals(measurement, known, columns, rows, share)
-    if len(columns) == 1 and measurement.left:
-        marginals = _again(measurement, known, marginals)
+    apart = _pays_apart(measurement, rows)
+    known, columns = _plan(measurement, target, rows, apart)
+    apart = apart or len(columns) == 1
+    marginals = _marginals(measurement, known, columns, rows, measurement.left if apart else _MARGINALS)
     totals = class_totals(marginals)
     margins = tuple(probabilities(marginal, totals) for marginal in marginals)
     cells = tuple(marginal.cells for marginal in marginals)
     orders = tuple(order_of(each, margin, totals) for each, margin in zip(cells, margins, strict=True))
     learned = Learned(known, cells, Copula(margins, orders, totals, np.eye(len(cells))))
-    if len(cells) < 2:
+    if apart:
         return learned
     pairs = _candidates(measurement, learned)
     part = measurement.left * _DEPENDENCE if pairs else measurement.left
@@ -108,28 +117,55 @@ def _count(measurement: Measurement) -> float:
     return max(float(counts[0]), 1.0)
 
 
-def _plan(measurement: Measurement, target: str | None, rows: float) -> tuple[Target | None, list[Cells]]:
+def _pays_apart(measurement: Measurement, rows: float) -> bool:
+    """Whether columns are better bought alone, for all there is, than with their dependence: by known noise only.
+
+    What the dependence costs makes the columns noisier, and a table of two takes the noise of both. Its own noise moves
+    a table as a correlation does: by r / π in total variation, for two normal variables.
+    """
+    names = list(measurement.columns)
+    cells = _first_cells(measurement, names, rows, 1, _MARGINALS)
+    mean = sum(map(len, cells)) / len(cells)
+    together, apart = (_deviation(measurement, names, share) for share in (_MARGINALS, measurement.left))
+    added = 2 * _HALF_SIZE * mean * (together - apart) / rows
+    own = _MEAN_SIZE / math.pi * _correlation_deviation(measurement) / rows
+    return added > _LARGEST_ADDED_ERROR and own > _LARGEST_OWN_ERROR
+
+
+def _correlation_deviation(measurement: Measurement) -> float:
+    """Standard deviation of the noise in a sum of products of two scores, in the ball that the dependence will have."""
+    axes = tuple(Cells.of(name, column, 2).axis for name, column in measurement.columns.items())
+    unscored = tuple(((0.0,) * axis.cells,) for axis in axes)
+    moments = SecondMoment(Scores(axes, unscored, 1.0), frobenius=not measurement.cost.is_pure)
+    return len(axes) * measurement.deviation(moments, measurement.left - _MARGINALS)
+
+
+def _plan(measurement: Measurement, target: str | None, rows: float, apart: bool) -> tuple[Target | None, list[Cells]]:
     """Whether the target makes classes, and the first cells of the other columns; all columns where it does not."""
     declared = measurement.columns
     others = [name for name in declared if name != target]
+    share, largest = (measurement.left, _LARGEST_ERROR_APART) if apart else (_MARGINALS, _LARGEST_ERROR)
     if target is not None and others:
         column = declared[target]
-        classes = _GROUPS if isinstance(column, Real) else len(column)
-        columns = _first_cells(measurement, others, rows, classes)
+        groups = _GROUPS_APART if apart else _GROUPS
+        classes = groups if isinstance(column, Real) else len(column)
+        columns = _first_cells(measurement, others, rows, classes, share)
         mean = sum(map(len, columns)) / len(columns)
-        if _HALF_SIZE * classes * mean * _deviation(measurement, others) / rows <= _LARGEST_ERROR:
-            return _classes(measurement, target, rows), columns
-    return None, _first_cells(measurement, list(declared), rows, 1)
+        if _HALF_SIZE * classes * mean * _deviation(measurement, others, share * _FIRST) / rows <= largest:
+            return _classes(measurement, target, rows, groups), columns
+    return None, _first_cells(measurement, list(declared), rows, 1, share)
 
 
-def _deviation(measurement: Measurement, names: Sequence[str]) -> float:
+def _deviation(measurement: Measurement, names: Sequence[str], share: Fraction) -> float:
     declared = measurement.columns
     tables = tuple((Cells.of(name, declared[name], 2).axis,) for name in names)
-    return measurement.deviation(Histograms(tables), _MARGINALS * _FIRST)
+    return measurement.deviation(Histograms(tables), share)
 
 
-def _first_cells(measurement: Measurement, names: Sequence[str], rows: float, classes: int) -> list[Cells]:
-    wished = _wished(rows, _deviation(measurement, names) * math.sqrt(classes))
+def _first_cells(
+    measurement: Measurement, names: Sequence[str], rows: float, classes: int, share: Fraction
+) -> list[Cells]:
+    wished = _wished(rows, _deviation(measurement, names, share * _FIRST) * math.sqrt(classes))
     declared = measurement.columns
     return [Cells.of(name, declared[name], wished) for name in names]
 
@@ -140,7 +176,7 @@ def _wished(records: float, deviation: float) -> int:
     return int(2 ** min(max(round(power), _FEWEST_CELLS), _MOST_CELLS))
 
 
-def _classes(measurement: Measurement, target: str, rows: float) -> Target:
+def _classes(measurement: Measurement, target: str, rows: float, wished: int) -> Target:
     """The classes: categories as they are, a number in groups of about equal noisy mass."""
     declared = measurement.columns[target]
     cells = Cells.of(target, declared, 2**_MOST_CELLS).complete()
@@ -148,7 +184,7 @@ def _classes(measurement: Measurement, target: str, rows: float) -> Target:
         return Target(cells, tuple(range(len(cells))), np.ones(len(cells)))
     (marginal,) = _marginals(measurement, None, [cells], rows, _TARGET)
     mass = probabilities(marginal, class_totals([marginal]))[0]
-    groups = coarse(marginal.cells, mass, _GROUPS)
+    groups = coarse(marginal.cells, mass, wished)
     within = np.bincount(groups, mass)[np.array(groups)]
     return Target(marginal.cells, groups, np.divide(mass, within, out=np.zeros_like(mass), where=within > 0))
 
@@ -156,29 +192,32 @@ def _classes(measurement: Measurement, target: str, rows: float) -> Target:
 def _marginals(
     measurement: Measurement, target: Target | None, columns: Sequence[Cells], rows: float, part: Fraction
 ) -> list[Marginal]:
-    """Each column's counts, per class; again on finer cells where many records are in one."""
+    """Each column's counts, per class; again on finer cells where many records are in one, else on the same cells."""
     answers = _histograms(measurement, target, columns, part * _FIRST)
     marginals = [
         Marginal(cells, counts, np.full(len(cells), variance))
         for cells, (counts, variance) in zip(columns, answers, strict=True)
     ]
+    unspent = Fraction(1) - _FIRST
     for level in _FINER:
         heavy = {place: each.heavy(rows) for place, each in enumerate(marginals) if any(each.heavy(rows))}
         if not heavy:
             break
         share = part * level
+        unspent -= level
         coarser = [marginals[place].cells for place in heavy]
         deviation = measurement.deviation(_crossed(target, [(each.axis,) for each in coarser]), share)
         finer = {place: _finer(marginals[place], chosen, deviation) for place, chosen in heavy.items()}
         answers = _histograms(measurement, target, [cells for cells, _ in finer.values()], share)
         for (place, (cells, parents)), (counts, variance) in zip(finer.items(), answers, strict=True):
             marginals[place] = marginals[place].refined(cells, parents, counts, variance)
-    return marginals
+    return _again(measurement, target, marginals, part * unspent) if unspent else marginals
 
 
-def _again(measurement: Measurement, target: Target | None, marginals: Sequence[Marginal]) -> list[Marginal]:
-    """The same cells once more, for all that is left."""
-    answers = _histograms(measurement, target, [each.cells for each in marginals], measurement.left)
+def _again(
+    measurement: Measurement, target: Target | None, marginals: Sequence[Marginal], part: Fraction
+) -> list[Marginal]:
+    answers = _histograms(measurement, target, [each.cells for each in marginals], part)
     return [
         each.refined(each.cells, np.arange(len(each.cells)), counts, variance)
         for each, (counts, variance) in zip(marginals, answers, strict=True)
@@ -279,9 +318,9 @@ def _axes(learned: Learned, pair: Pair) -> tuple[Axis, ...]:
 
 def _worst(measurement: Measurement, learned: Learned, pairs: list[Pair], wanted: int) -> list[Pair]:
     """The pairs whose tables are farthest from the copula's own, beyond the noise of measuring them."""
-    pool = learned.pool()
-    rows = learned.rows / len(pool[0])
-    expected = [np.bincount(each.codes(*pool), minlength=each.size) * rows for each in pairs]
+    classes, codes, _ = learned.pool()
+    rows = learned.rows / len(classes)
+    expected = [np.bincount(each.codes(classes, codes), minlength=each.size) * rows for each in pairs]
     tables = Histograms(tuple(_axes(learned, each) for each in pairs))
     distances, _ = measurement.ask(guessed(tables, np.concatenate(expected)), measurement.left * _CHOICE)
     noise = _MEAN_SIZE * measurement.deviation(Histograms(tables.tables[:wanted]), measurement.left)

@@ -11,13 +11,19 @@ import numpy as np
 from sordino.domain import Column
 from sordino.statistics.histograms import Axis, MergedAxis
 from sordino.synthesis.cells import Cells, Floats, Integers
-from sordino.synthesis.copula import Copula
+from sordino.synthesis.copula import Copula, Drawn
 from sordino.synthesis.pairs import Pair, beyond
 from sordino.synthesis.raking import raked, resampled
 
 #: Rows of the pool that tables are compared with and rows are taken from, and the public seed it is drawn with.
 _POOL_ROWS = (5_000, 200_000)
 _POOL_SEED = 0
+
+#: The place in a cell moves by up to half of this when a row of the pool is taken.
+_NEARBY = 0.5
+
+#: The pool is ordered by so many directions, each but the last cut into as many parts.
+_DIRECTIONS, _PARTS = 3, 4
 
 
 @dataclass(frozen=True)
@@ -72,8 +78,8 @@ class Learned:
         """How many records there are, as far as is known."""
         return float(self.copula.totals.sum())
 
-    def pool(self) -> tuple[Integers, Integers]:
-        """Rows of the copula, with a public seed: their classes and their cells."""
+    def pool(self) -> Drawn:
+        """Rows of the copula, with a public seed."""
         size = int(np.clip(4 * self.rows, *_POOL_ROWS))
         return self.copula.draw(size, np.random.default_rng(_POOL_SEED))
 
@@ -128,20 +134,40 @@ class Rows:
 
     def __init__(self, learned: Learned) -> None:
         self._learned = learned
-        self._pool: tuple[Integers, Integers] | None = None
+        self._pool: Drawn | None = None
         if learned.tables:
-            self._pool = learned.pool()
-            self._weights = _weights(learned, *self._pool)
+            self._pool = _side_by_side(learned, learned.pool())
+            self._weights = _weights(learned, *self._pool[:2])
 
-    def draw(self, size: int, generator: np.random.Generator) -> tuple[Integers, Integers]:
-        """Classes, and a row of cells for each, in random order."""
+    def draw(self, size: int, generator: np.random.Generator) -> Drawn:
+        """Rows in random order."""
         if self._pool is None:
-            classes, codes = self._learned.copula.draw(size, generator)
+            classes, codes, within = self._learned.copula.draw(size, generator)
             chosen = generator.permutation(size)
-        else:
-            classes, codes = self._pool
-            chosen = resampled(self._weights, size, generator)
-        return classes[chosen], codes[chosen]
+            return classes[chosen], codes[chosen], within[chosen]
+        classes, codes, within = self._pool
+        chosen = resampled(self._weights, size, generator)
+        return classes[chosen], codes[chosen], _nearby(within[chosen], generator)
+
+
+def _side_by_side(learned: Learned, pool: Drawn) -> Drawn:
+    """The rows in an order that puts like ones together: then an even walk takes every sort as often as it should.
+
+    By class, then by the directions in which the latent variables vary most.
+    """
+    classes, codes, within = pool
+    scores = np.column_stack([each[classes, codes[:, place]] for place, each in enumerate(learned.copula.scores())])
+    _, directions = np.linalg.eigh(learned.copula.correlation)
+    leading = (scores @ directions[:, ::-1][:, :_DIRECTIONS]).T
+    parts = [np.argsort(np.argsort(each)) * _PARTS // len(each) for each in leading[:-1]]
+    order = np.lexsort((leading[-1], *reversed(parts), classes))
+    return classes[order], codes[order], within[order]
+
+
+def _nearby(within: Floats, generator: np.random.Generator) -> Floats:
+    """Places near these, as evenly spread as they are: a row of the pool that is taken twice is not the same row."""
+    moved = within + _NEARBY * (generator.random(within.shape) - 0.5)
+    return 1 - np.abs(1 - np.abs(moved))
 
 
 def _weights(learned: Learned, classes: Integers, codes: Integers) -> Floats:

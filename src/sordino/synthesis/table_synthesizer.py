@@ -17,6 +17,7 @@ from sordino.models.checks import check_whole
 from sordino.models.estimator import Opening, PrivateEstimator
 from sordino.privacy.session import Session
 from sordino.queries.private_table import PrivateTable
+from sordino.synthesis.cells import leaning
 from sordino.synthesis.fitting import learn
 from sordino.synthesis.learned import Learned, Rows
 from sordino.synthesis.measurement import Measurement
@@ -151,11 +152,14 @@ def _columns(domain: Domain, types: Mapping[str, str]) -> dict[str, Column]:
 
 def _values(learned: Learned, rows: Rows, size: int, generator: np.random.Generator) -> dict[str, np.ndarray[Any, Any]]:
     """Cells drawn from the model, and from each cell a value."""
-    classes, codes = rows.draw(size, generator)
-    values = {cells.column: cells.draw(codes[:, place], generator) for place, cells in enumerate(learned.columns)}
+    classes, codes, within = rows.draw(size, generator)
+    values = {}
+    for place, (cells, margin) in enumerate(zip(learned.columns, learned.copula.margins, strict=True)):
+        leans = cells.leans(margin)[classes, codes[:, place]]
+        values[cells.column] = cells.draw(codes[:, place], leaning(within[:, place], leans))
     if learned.target is not None:
         cells = learned.target.cells
-        values[cells.column] = cells.draw(learned.target.draw(classes, generator), generator)
+        values[cells.column] = cells.draw(learned.target.draw(classes, generator), generator.random(size))
     return values
 
 
