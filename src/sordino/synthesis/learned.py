@@ -167,7 +167,8 @@ def _side_by_side(learned: Learned, pool: Drawn) -> Drawn:
 def _nearby(within: Floats, generator: np.random.Generator) -> Floats:
     """Places near these, as evenly spread as they are: a row of the pool that is taken twice is not the same row."""
     moved = within + _NEARBY * (generator.random(within.shape) - 0.5)
-    return 1 - np.abs(1 - np.abs(moved))
+    back: Floats = 1 - np.abs(1 - np.abs(moved))
+    return back
 
 
 def _weights(learned: Learned, classes: Integers, codes: Integers) -> Floats:
