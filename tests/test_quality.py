@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet
 import pytest
 from scipy.stats import spearmanr
@@ -112,6 +113,23 @@ def test_a_synthetic_table_from_the_command_line_and_its_owners_page(
     assert cli.main(["report", "fake.json", "-o", "page.html", *owner]) == 0
     assert "boosted trees" in Path("owner.html").read_text()
     assert "boosted trees" not in Path("page.html").read_text()
+
+
+def test_written_rows_keep_the_types_of_the_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = pa.array(["é", "a, b", "é"] * 100)
+    stored = {"größe, m": pa.array([1.5, None, 2.0] * 100, pa.float32()), "word": words.dictionary_encode()}
+    people = pa.table({**stored, "years": pa.array([1, 2, 3] * 100, pa.int8())})
+    pyarrow.parquet.write_table(people, "people.parquet")
+    facts = {"größe, m": so.Real(0, 3), "word": so.Category(["é", "a, b"]), "years": so.Real(0, 9)}
+    so.Domain(facts).to_toml("people.toml")
+    typed = ["synthesize", "people.parquet", "--domain", "people.toml", "--epsilon", "5", "--no-ledger", "-o"]
+    assert cli.main([*typed, "fake.parquet"]) == 0
+    assert pyarrow.parquet.read_table("fake.parquet").schema == people.schema
+    assert cli.main([*typed, "fake.csv"]) == 0
+    assert pyarrow.csv.read_csv("fake.csv").column_names == people.column_names
 
 
 def test_what_is_typed_is_checked_before_it_is_paid_for(

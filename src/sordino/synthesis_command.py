@@ -103,9 +103,9 @@ def synthesize(
             raise typer.Exit(2)
         with Progress("writing") as progress:
             wanted = round(synthesizer.rows_) if rows is None else rows
-            written.write(_plain(synthesizer.sample(0)))
+            written.write(_storable(synthesizer.sample(0), output))
             for batch in synthesizer.batches(wanted, seed):
-                drawn = _plain(pa.Table.from_batches([batch]))
+                drawn = _storable(pa.Table.from_batches([batch]), output)
                 written.write(drawn)
                 shown = shown or drawn.slice(0, _SHOWN).to_pylist()
                 progress(written.written / wanted)
@@ -156,10 +156,12 @@ class _Passes:
         self._progress(min(1.0, (self._done + share) / _USUAL_PASSES))
 
 
-def _plain(rows: pa.Table) -> pa.Table:
-    """The rows with their categories written out: not every format knows dictionaries."""
+def _storable(rows: pa.Table, output: Path) -> pa.Table:
+    """The rows as they are; for a CSV file, which knows no dictionaries, with their categories written out."""
     import pyarrow as pa
 
+    if output.suffix.lower() != ".csv":
+        return rows
     fields = [
         pa.field(field.name, field.type.value_type if pa.types.is_dictionary(field.type) else field.type)
         for field in rows.schema
