@@ -293,6 +293,7 @@ def test_columns_are_bought_alone_where_noise_would_drown_their_dependence(monke
     alone = fitted(epsilon=0.1)
     assert np.array_equal(alone.released_["correlation"], np.eye(4))
     assert alone.receipt_.cost.epsilon == so.Cost.of(0.1, 0).epsilon
+    assert "beside columns drawn apart" in str(alone.receipt_)
     assert "one model for each class" in str(alone.receipt_)
     with_dependence = fitted(epsilon=4.0)
     assert not np.array_equal(with_dependence.released_["correlation"], np.eye(4))

@@ -165,7 +165,9 @@ def _values(learned: Learned, rows: Rows, size: int, generator: np.random.Genera
 
 def _words(learned: Learned, target: str | None) -> tuple[str, ...]:
     """What a reader of the receipt should know of the model."""
-    words = [f"{len(learned.tables)} tables of two columns beside the latent dependence"]
+    alone = np.array_equal(learned.copula.correlation, np.eye(len(learned.columns)))
+    beside = "columns drawn apart" if alone else "the latent dependence"
+    words = [f"{len(learned.tables)} tables of two columns beside {beside}"]
     if target is not None:
         how = (
             "one model for each class of it"
