@@ -150,8 +150,8 @@ SECOND_MISSED = (
     ),)),
     Mutant("a column of objects that is left to Arrow when its first cell is text", "T", ((
         "table.memory",
-        'if str(dtype) == "object"}',
-        'if str(dtype) == "object" and not isinstance(next(iter(data[name]), None), str)}',
+        "if str(dtype).startswith(_LOOSE)}",
+        "if str(dtype).startswith(_LOOSE) and not isinstance(next(iter(data[name]), None), str)}",
     ),)),
     Mutant("rows of a CSV file that cannot be read, left out", "T", ((
         "table.files",
@@ -213,7 +213,7 @@ def main() -> None:
 def _shown(mutant: Mutant) -> bool:
     """Whether some layer sees it; which one is printed."""
     with Parent() as parent:
-        for layer in dict.fromkeys(mutant.layer + "SRCNITLA"):
+        for layer in dict.fromkeys(mutant.layer + "SRCNITLAO"):
             if found := parent.first_complaint(replace(mutant, layer=layer)):
                 print(f"{layer} {mutant.name}: {found}", flush=True)
                 return True

@@ -60,7 +60,7 @@ class Parent:
         return complaint
 
 
-def complaints_of(*edits: tuple[str, str, str], layers: str = "SRNLCATI") -> dict[str, str | None]:
+def complaints_of(*edits: tuple[str, str, str], layers: str = "SRNLCATIO") -> dict[str, str | None]:
     """What each layer says first about a bug of your own."""
     with Parent() as parent:
         return {layer: parent.first_complaint(Mutant("your bug", layer, edits)) for layer in layers}

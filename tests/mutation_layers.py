@@ -31,6 +31,7 @@ import pyarrow as pa
 import people
 import sordino as so
 import test_architecture
+from odd_records import complaints, ways
 from registry import FINISHED, STATISTICS, domain_of, reals
 from sordino import cli
 from sordino.audit.laws import broken_laws
@@ -872,6 +873,16 @@ def _reprs() -> Iterator[str]:
             yield f"the repr of {type(each).__name__} tells a cell or a number of rows"
 
 
+# --- O: one odd record -------------------------------------------------------------------------------------------
+
+
+def odd_records(edited: Edited) -> Iterator[str]:
+    """An odd record adds its own map, and changes no other reading, receipt, error or warning; however handed over."""
+    for tables in (slice(1), slice(1, None)):  # the first of every way shows most of what there is to see
+        for name in ways():
+            yield from complaints(name, tables)
+
+
 LAYERS: dict[str, Layer] = {
     "S": search_and_laws,
     "R": replays,
@@ -881,6 +892,7 @@ LAYERS: dict[str, Layer] = {
     "A": architecture,
     "T": totals,
     "I": session_promises,
+    "O": odd_records,
 }
 
 

@@ -19,7 +19,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import odd_records
 import sordino
+from odd_records import broken, typed_table, ways
 from people import CASES, COUNT, DOMAIN, arrow, make_records
 from sordino import Category, Domain, Ledger, Real
 from sordino.cost import Cost
@@ -185,6 +187,16 @@ def test_total_on_spark_is_the_same_bits_for_every_partition(spark: Any) -> None
         assert found == expected
         twins.add(twin)
     assert len(twins) == 2  # the same check sees a total that depends on the split
+
+
+def test_one_odd_record_adds_its_own_map_on_spark(spark: Any) -> None:
+    """The law of ``test_one_odd_record.py``, with every seventh kind of odd record: each is a job of its own."""
+    typed = ways()["pyarrow, plain"]
+
+    def opened(rows: list[dict[str, Any]], folder: Path) -> Session:
+        return Session.open(spark.createDataFrame(typed_table(rows, "plain")), odd_records.DOMAIN, random_state=0)
+
+    assert list(broken(replace(typed, open=opened, odd=lambda: typed.odd()[::7]), "Spark")) == []
 
 
 def test_partitions_without_rows_add_nothing(spark: Any) -> None:

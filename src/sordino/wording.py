@@ -79,9 +79,8 @@ def _widest(width: float) -> str:
 def ledger_in_words(ledger: Ledger) -> str:
     """Promise, lanes, and one line per entry."""
     document: dict[str, Any] = ledger_to_dict(ledger)
-    owner = (
-        f"data set {ledger.name!r}, neighbours {ledger.neighbours}" if ledger.name else "not bound to a data set yet"
-    )
+    neighbours = ledger.neighbours or "not settled yet"
+    owner = f"data set {ledger.name!r}, neighbours {neighbours}" if ledger.name else "not bound to a data set yet"
     lines = [
         f"Ledger {ledger.path}",
         f"  {owner}",

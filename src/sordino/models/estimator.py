@@ -208,7 +208,7 @@ class PrivateEstimator(BaseEstimator):
             return values, None
         if y is None:
             raise ParameterError(f"{who}: requires y to be passed, but the target y is None.")
-        labels = np.asarray(y) if self._observes() else _as_stored(who, y)
+        labels = np.asarray(y) if self._observes() else _label_vector(who, y)
         if labels.dtype.kind == "c":
             raise ParameterError(f"{who}: Complex data not supported. Give labels that are numbers or text.")
         if labels.ndim != 1 and not (labels.ndim == 2 and labels.shape[1] == 1):
@@ -330,6 +330,16 @@ def _as_stored(who: str, cells: Any) -> np.ndarray[Any, Any]:
     except Exception as error:  # its words may tell of shapes or quote a cell
         failed = type(error).__name__
     raise ParameterError(f"{who}: the rows cannot be read as an array ({failed}). Give a numpy array or a frame.")
+
+
+def _label_vector(who: str, labels: Any) -> np.ndarray[Any, Any]:
+    """Labels as they are stored; those of a list one by one, for numpy would find a shape from all of them."""
+    if hasattr(labels, "__array__") or not isinstance(labels, list | tuple):
+        return _as_stored(who, labels)
+    vector = np.empty(len(labels), dtype=object)
+    for place, label in enumerate(labels):
+        vector[place] = label[0] if isinstance(label, list | tuple) and len(label) == 1 else label
+    return vector
 
 
 def _only_features(estimator: PrivateEstimator, X: Any) -> Any:

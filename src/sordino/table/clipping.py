@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from sordino.domain import SPACES, Category, Domain, Real
 from sordino.errors import TableError
-from sordino.table.source import Block, as_floats, is_text
+from sordino.table.source import Block, as_floats, is_text, widened
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Integers = np.ndarray[Any, np.dtype[np.int64]]
@@ -196,6 +196,7 @@ def _encoded(name: str, declared: Category, column: pa.Array) -> Integers:
     """Codes of one column by the declared list and its rules for unknown and missing cells."""
     if pa.types.is_dictionary(column.type):
         return _encoded_dictionary(name, declared, column)
+    column = widened(column)
     codes = _positions(declared, column)
     absent = column.is_null(nan_is_null=True)
     return _with_category_rules(name, declared, codes, absent)
@@ -216,6 +217,7 @@ def _encoded_dictionary(name: str, declared: Category, column: pa.DictionaryArra
 
 def _encoded_values(declared: Category, values: pa.Array) -> Integers:
     """Codes of distinct values: unknown ones follow ``other``, absent ones are marked by -2."""
+    values = widened(values)
     codes = _positions(declared, values)
     codes[(codes < 0)] = -1 if declared.other is None else declared.values.index(declared.other)
     codes[values.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)] = -2
@@ -246,7 +248,7 @@ def _positions(declared: Category, column: pa.Array) -> Integers:
     first = declared.values[0]
     if not isinstance(first, str):
         wanted = pa.array([float(value) for value in declared.values])
-        cells = _as_numbers(column)
+        cells = pc.add(_as_numbers(column), 0.0)  # which makes 0 of -0: the two are told apart below
     elif is_text(column.type):
         wanted = pa.array([str(value).strip(SPACES) for value in declared.values], pa.large_string())
         cells = pc.ascii_trim_whitespace(column.cast(pa.large_string()))

@@ -60,7 +60,7 @@ class ParquetSource(Source):
     def blocks(self, columns: Sequence[str]) -> Iterator[UnreadBlock]:
         """Batches as DuckDB decodes them, in no fixed order."""
         require_columns(self.name, self.kinds, columns)
-        query = f"SELECT {_quoted(columns)} FROM read_parquet(?, hive_partitioning=false)"
+        query = f"SELECT {_quoted(columns)} FROM read_parquet(?, hive_partitioning=false, utf8_validation='replace')"
         yield from _stream_duckdb(query, self._paths, columns)
 
     def size_hint(self) -> int:
@@ -211,9 +211,9 @@ def _csv_header(paths: Sequence[str]) -> tuple[str, ...]:
 
 
 def _first_line(path: str) -> str:
-    """The names alone: no byte of a record is looked at."""
+    """The names alone: no byte of a record is looked at, with old line ends neither."""
     with Path(path).open("rb") as file:
-        line = file.readline()
+        line = file.readline().split(b"\r")[0]
     with suppress(UnicodeDecodeError):
         return line.decode("utf-8-sig")
     raise TableError(

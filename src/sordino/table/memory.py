@@ -29,6 +29,9 @@ _ROWS_PER_BLOCK = 65_536
 #: Columns are decoded in long sweeps: threads that take turns at short ones wait for each other.
 _ROWS_PER_BATCH = 131_072
 
+#: How the names of pandas' types begin whose cells are read by themselves.
+_LOOSE = ("object", "complex", "float96", "float128")
+
 
 class MatrixBlock:
     """Rows of a two-dimensional numpy array, read in place."""
@@ -196,13 +199,21 @@ def _refuse_labels(labels: np.ndarray[Any, Any], rows: int, columns: Sequence[st
 
 def _as_label_column(labels: np.ndarray[Any, Any]) -> tuple[pa.Array, Kind]:
     """Labels with their kind; of objects a type would be guessed from the rows, so each is read as text."""
-    if labels.dtype.kind == "O":
-        return pa.array(list(map(_as_text, labels)), pa.string()), "untyped"
-    with suppress(UnicodeError):
-        column = pa.array(labels)
-        return column, kind_of(column.type)
-    # One without an encoding is missing; the others are read as above, where Arrow ends a text at its first NUL.
-    return pa.array([_as_text(label.partition("\0")[0]) for label in labels.tolist()], pa.string()), "text"
+    if labels.dtype.kind in "OUST":
+        return _text_column(labels), "untyped" if labels.dtype.kind == "O" else "text"
+    if labels.dtype.kind == "f":
+        with np.errstate(all="ignore"):  # a warning about a huge label would tell of it
+            labels = labels.astype(np.float64)
+    column = pa.array(_plain(labels))
+    return column, kind_of(column.type)
+
+
+def _text_column(labels: np.ndarray[Any, Any]) -> pa.Array:
+    """Text all at once where every one has an encoding, else each by itself: the same cells in either way."""
+    if labels.dtype.kind == "U":
+        with suppress(UnicodeError):
+            return pa.array(labels.tolist(), pa.string())
+    return pa.array(list(map(_as_text, labels)), pa.string())
 
 
 def _as_cell(cell: Any) -> str | None:
@@ -211,6 +222,12 @@ def _as_cell(cell: Any) -> str | None:
 
 
 def _as_text(cell: Any) -> str | None:
+    """An array of text forgets the NULs at its cells' ends, and one missing cell makes objects of them all."""
+    text = _object_as_text(cell)
+    return None if text is None else text.rstrip("\0")
+
+
+def _object_as_text(cell: Any) -> str | None:
     return None if _is_absent(cell) else _cell_as_text(cell)
 
 
@@ -227,9 +244,11 @@ class StreamSource(Source):
     def __init__(self, data: Any) -> None:
         if isinstance(data, pa.RecordBatchReader):
             data = _as_columns(data.read_all)  # a reader can be read once only, and a table must be read again
-        self._data = data
-        self._loose = _loose_columns(data)
+        self._data = data = _as_columns(lambda: _without_index(data)) if _is_pandas(data) else data
+        self._loose, self._by_cell = _loose_columns(data), _columns_by_cell(data)
         schema = _as_columns(lambda: pa.RecordBatchReader.from_stream(self._typed(_without_rows(data)))).schema
+        if _is_relation(data):
+            refuse_alike("table", data.columns, str.lower)  # DuckDB compares names without their case
         refuse_alike("table", schema.names)
         self._kinds: dict[str, Kind] = {
             field.name: "untyped" if field.name in self._loose else kind_of(field.type) for field in schema
@@ -255,11 +274,11 @@ class StreamSource(Source):
                 yield unread(ArrowBlock, batch.slice(start, _ROWS_PER_BATCH))
 
     def _typed(self, frame: Any) -> Any:
-        """The frame with its columns of objects as text, each cell by itself."""
-        loose = [name for name in self._loose if name in frame]
-        frame = frame.copy(deep=False) if loose else frame
-        for name in loose:
-            frame[name] = frame[name].astype(object).map(_cell_as_text, na_action="ignore").astype("string")
+        """The frame with its columns of objects, and of Python's text, as text: each cell by itself."""
+        by_cell = [name for name in self._by_cell if name in frame]
+        frame = frame.copy(deep=False) if by_cell else frame
+        for name in by_cell:
+            frame[name] = frame[name].astype(object).map(_object_as_text).astype("string")
         return frame
 
 
@@ -292,11 +311,31 @@ def _as_columns(read: Callable[[], T]) -> T:
 
 
 def _loose_columns(data: Any) -> set[str]:
-    """pandas columns or categories of objects: a type would be guessed from the rows, so each cell is read as text."""
-    if not _is_pandas(data):
-        return set()
-    stored = {name: getattr(getattr(dtype, "categories", None), "dtype", dtype) for name, dtype in data.dtypes.items()}
-    return {name for name, dtype in stored.items() if str(dtype) == "object"}
+    """pandas columns or categories of objects: a type would be guessed from the rows, so each cell is read as text.
+
+    So are the types that Arrow does not have, complex and long floats: one such cell makes them of a whole column.
+    """
+    return {name for name, dtype in _pandas_types(data).items() if str(dtype).startswith(_LOOSE)}
+
+
+def _columns_by_cell(data: Any) -> set[str]:
+    """Loose ones, and text that pandas keeps as Python's: one without an encoding would stop the conversion of all."""
+    types = _pandas_types(data).items()
+    return _loose_columns(data) | {name for name, dtype in types if getattr(dtype, "storage", None) == "python"}
+
+
+def _pandas_types(data: Any) -> dict[str, Any]:
+    """The types of a pandas frame's columns, or of their categories; none of another frame."""
+    types = data.dtypes.items() if _is_pandas(data) else ()
+    return {name: getattr(getattr(dtype, "categories", None), "dtype", dtype) for name, dtype in types}
+
+
+def _without_index(frame: Any) -> Any:
+    """The frame with its names as text, and without labels of its rows: they are no column, and may not convert."""
+    frame = frame.copy(deep=False)
+    frame.index = range(len(frame))
+    frame.columns = [str(name) for name in frame.columns]
+    return frame
 
 
 def _is_pandas(data: Any) -> bool:
@@ -306,8 +345,14 @@ def _is_pandas(data: Any) -> bool:
 
 
 def _cell_as_text(cell: Any) -> str | None:
-    """One object as text; None, a missing cell, where that cannot be done: an error would tell of it."""
+    """One object as text; None, a missing cell, where that cannot be done: an error would tell of it.
+
+    A short float of numpy writes fewer digits than it holds, and would be another number than in a column of its type.
+    """
     with suppress(Exception):
+        cell = cell[()] if isinstance(cell, np.ndarray) and cell.ndim == 0 else cell
+        cell = cell.real if isinstance(cell, complex | np.complexfloating) and cell.imag == 0 else cell
+        cell = float(cell) if isinstance(cell, np.floating) else cell
         text = cell.decode() if isinstance(cell, bytes) else str(cell)
         text.encode()
         return text
@@ -327,8 +372,17 @@ def _is_relation(data: Any) -> bool:
 
 def _narrowed(data: Any, columns: list[str]) -> Any:
     """Only the asked columns, where the frame can leave the others out cheaply."""
-    if isinstance(data, pa.Table):
+    if isinstance(data, pa.Table | pa.RecordBatch):
         return data.select(columns)
-    if hasattr(data, "columns") and hasattr(data, "__getitem__") and not _is_relation(data):
+    if _is_relation(data):
+        return data.project(", ".join(_selected(data, name) for name in columns))
+    if hasattr(data, "columns") and hasattr(data, "__getitem__"):
         return data[columns]
     return data
+
+
+def _selected(relation: Any, name: str) -> str:
+    """A column; whole numbers of 128 bits without a sign as floats, for Arrow gets the largest as negative ones."""
+    quoted = '"' + name.replace('"', '""') + '"'
+    wide = str(relation.types[relation.columns.index(name)]) == "UHUGEINT"
+    return f"CAST({quoted} AS DOUBLE) AS {quoted}" if wide else quoted

@@ -113,7 +113,7 @@ def as_floats(column: pa.Array) -> np.ndarray[Any, np.dtype[np.float64]]:
     if is_text(column.type):
         return _text_as_floats(column)
     if not pa.types.is_float64(column.type):
-        column = column.cast(pa.float64(), safe=False)
+        column = widened(column).cast(pa.float64(), safe=False)
     values: np.ndarray[Any, np.dtype[np.float64]] = column.to_numpy(zero_copy_only=False)
     return values
 
@@ -127,6 +127,13 @@ def _text_as_floats(column: pa.Array) -> np.ndarray[Any, np.dtype[np.float64]]:
     numbers = pc.if_else(pc.match_substring_regex(trimmed, NUMBER), pc.ascii_ltrim(trimmed, "+"), nothing)
     values: np.ndarray[Any, np.dtype[np.float64]] = numbers.cast(pa.float64()).to_numpy(zero_copy_only=False)
     return values
+
+
+def widened(column: pa.Array) -> pa.Array:
+    """Half precision as double, which older releases of Arrow cannot cast; any other column as it is."""
+    if not pa.types.is_float16(column.type):
+        return column
+    return pa.array(column.to_numpy(zero_copy_only=False).astype(np.float64))
 
 
 def is_text(stored: pa.DataType) -> bool:
