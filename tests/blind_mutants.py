@@ -176,9 +176,9 @@ SECOND_MISSED = (
     ),)),
     Mutant("labels of objects, with the type that Arrow finds in them", "T", ((
         "table.memory",
-        '    if labels.dtype.kind == "O":\n',
+        '    if labels.dtype.kind in "OUST":\n',
         '    if labels.dtype.kind == "O":\n        with suppress(pa.ArrowException):\n'
-        '            return pa.array(labels, from_pandas=True), "untyped"\n',
+        '            return pa.array(labels, from_pandas=True), "untyped"\n    if labels.dtype.kind in "OUST":\n',
     ),)),
     Mutant("an empty array, refused in the words of scikit-learn", "I", ((
         "models.estimator",
