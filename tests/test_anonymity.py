@@ -370,6 +370,8 @@ def test_a_group_with_one_value_passes_the_prose_and_no_other_definition() -> No
     lambda t: so.k_anonymize(t, k=2, quasi_identifiers=WHO, method="global", suppress=1),
     lambda t: so.k_anonymize(t, k=2, quasi_identifiers=["age"], hierarchies={"zip": []}),
     lambda t: so.k_anonymize(t, k=2, quasi_identifiers=["zip"], hierarchies={"zip": [{"90210": "west"}]}),
+    lambda t: so.k_anonymize(t, k=2, quasi_identifiers=[*WHO, "disease"], sensitive="disease"),
+    lambda t: so.diversity(t, quasi_identifiers=["age", "disease"], sensitive="disease"),
     lambda t: so.diversity(t, quasi_identifiers=[], sensitive="disease"),
     lambda t: so.diversity(t, quasi_identifiers=["age"], sensitive="nothing"),
 ])  # fmt: skip

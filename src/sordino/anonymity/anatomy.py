@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pyarrow as pa
 
-from sordino.anonymity.columns import Coded, Codes, coded, combined, read_frame, require_columns
+from sordino.anonymity.columns import Coded, Codes, coded, combined, read_frame, require_columns, require_insensitive
 from sordino.anonymity.statement import STATEMENT, like, metadata_of
 from sordino.errors import ParameterError
 
@@ -158,8 +158,7 @@ def _chosen(table: pa.Table, sensitive: str, quasi_identifiers: Sequence[str] | 
     names = [name for name in table.column_names if name != sensitive]
     chosen = tuple(names if quasi_identifiers is None else quasi_identifiers)
     require_columns(table, chosen, _WHO)
-    if sensitive in chosen:
-        raise ParameterError(f"{_WHO}: {sensitive!r} is the sensitive column. Take it out of quasi_identifiers.")
+    require_insensitive(sensitive, chosen, _WHO)
     if {"group", "count"} & {sensitive, *chosen}:
         raise ParameterError(f"{_WHO}: 'group' and 'count' are columns of what is published. Rename yours.")
     return chosen

@@ -95,6 +95,12 @@ def require_columns(table: pa.Table, names: Sequence[str], who: str) -> None:
             raise ParameterError(f"{who}: the table has no column {name!r}. It has {', '.join(table.column_names)}.")
 
 
+def require_insensitive(sensitive: str, quasi_identifiers: Sequence[str], who: str) -> None:
+    """Refuse a sensitive column among those by which somebody could be recognised."""
+    if sensitive in quasi_identifiers:
+        raise ParameterError(f"{who}: {sensitive!r} is the sensitive column. Take it out of quasi_identifiers.")
+
+
 def coded(table: pa.Table, name: str, who: str) -> Coded:
     """A column as codes. A missing cell is refused: it can neither be grouped nor attacked."""
     column = _plain(table.column(name))

@@ -22,7 +22,16 @@ from typing import Any
 
 import numpy as np
 
-from sordino.anonymity.columns import Coded, Codes, coded, combined, numbers, read_frame, require_columns
+from sordino.anonymity.columns import (
+    Coded,
+    Codes,
+    coded,
+    combined,
+    numbers,
+    read_frame,
+    require_columns,
+    require_insensitive,
+)
 from sordino.anonymity.statement import STATEMENT
 from sordino.errors import ParameterError
 
@@ -78,6 +87,7 @@ def diversity(frame: Any, *, quasi_identifiers: Sequence[str], sensitive: str) -
     table = read_frame(frame, _WHO)
     require_columns(table, list(quasi_identifiers) if not isinstance(quasi_identifiers, str) else (), _WHO)
     require_columns(table, [sensitive], _WHO)
+    require_insensitive(sensitive, quasi_identifiers, _WHO)
     values = coded(table, sensitive, _WHO)
     return measure(combined([coded(table, name, _WHO) for name in quasi_identifiers]), values)
 

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from sordino.anonymity.anatomy import bucketize, numbered, require_feasible
-from sordino.anonymity.columns import Codes, coded, combined, read_frame, require_columns
+from sordino.anonymity.columns import Codes, coded, combined, read_frame, require_columns, require_insensitive
 from sordino.anonymity.hierarchy import Hierarchy, Recoding
 from sordino.anonymity.requirement import Requirement
 from sordino.anonymity.statement import STATEMENT, like, metadata_of
@@ -84,7 +84,8 @@ def k_anonymize(
     table = read_frame(frame, _WHO)
     require_columns(table, [*quasi_identifiers] if not isinstance(quasi_identifiers, str) else (), _WHO)
     if sensitive is not None:
-        require_columns(table, [sensitive, *quasi_identifiers], _WHO)
+        require_insensitive(sensitive, quasi_identifiers, _WHO)
+        require_columns(table, [sensitive], _WHO)
     if method not in get_args(Method):
         raise ParameterError(f"{_WHO}: method must be one of {', '.join(get_args(Method))}. Got {method!r}.")
     columns = _recodings(table, quasi_identifiers, hierarchies or {})
