@@ -6,6 +6,7 @@ Nothing but the document is looked at, so a page made of releases holds what fol
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -47,6 +48,8 @@ def answer_section(document: Document, title: str = "") -> Section:
     in_ranks = document["interval_unit"] == "ranks"
     names = _names(document, values)
     flat, lows, highs = (list(_flat(each)) for each in (values, low, high))
+    if in_ranks:  # as the command says it: whole ranks, away from the exact one
+        lows, highs = [math.floor(each) for each in lows], [math.ceil(each) for each in highs]
     if len(lows) != len(flat):  # one interval in ranks for one value
         lows, highs = (list(itertools.islice(itertools.cycle(each), len(flat))) for each in (lows, highs))
     rows = [row(*each) for each in zip(names, map(_short, flat), map(_short, lows), map(_short, highs), strict=True)]
@@ -132,7 +135,7 @@ def audit_section(document: Document, title: str = "") -> Section:
     verdict = str(document["verdict"])
     tone: Tone = "bad" if verdict == "violated" else ""
     return Section(
-        title=title or f"{document['audit']} of {document['subject']}",
+        title=title or f"Audit of {document['subject']}",
         words=(verdict, document["sentence"], *map(str, document.get("complaints", ()))),
         tone=tone,
     )
