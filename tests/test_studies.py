@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import inspect
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -86,6 +87,28 @@ def test_a_chart_in_a_page_holds_its_words_and_is_the_same_again() -> None:
     assert all(word in drawn for word in ("A line", "diagonal", "currentColor"))
     assert drawn == chart_svg(CHARTS[0])
     assert chart_png(CHARTS[1]) == chart_png(CHARTS[1])
+
+
+@pytest.mark.parametrize(
+    ("ends", "words", "others"),
+    [((2, 50), ("2", "5", "10", "20", "50"), ("3", "40")), ((0.001, 10), ("0.001", "0.1", "10"), ("0.02", "5"))],
+)
+def test_powers_along_an_axis_are_numbers_that_do_not_run_into_each_other(
+    ends: tuple[float, float], words: tuple[str, ...], others: tuple[str, ...]
+) -> None:
+    line = Series(label="s", x=ends, y=(-7, -9))
+    chart = Chart(name="c", title="t", x_label="x", y_label="y", x_scale="log", series=(line,))
+    said = re.findall(r"<text[^>]*>([^<]*)</text>", chart_svg(chart))
+    assert set(words) <= set(said)
+    assert not set(others) & set(said)
+
+
+def test_the_words_of_a_legend_stand_below_the_axis_and_every_line_has_its_colour() -> None:
+    series = tuple(Series(label=f"line {place}", x=(0, 1), y=(place, place)) for place in range(7))
+    drawn = chart_svg(Chart(name="c", title="t", x_label="the axis", y_label="y", series=series))
+    heights = {word: float(y) for y, word in re.findall(r'<text[^>]* y="([\d.]+)"[^>]*>([^<]*)</text>', drawn)}
+    assert all(heights[each.label] > heights["the axis"] for each in series)
+    assert len(set(re.findall(r"stroke: (#\w{6})", drawn)) - {"#000000"}) >= 7
 
 
 def test_a_series_whose_parts_differ_in_length_is_refused() -> None:

@@ -122,13 +122,13 @@ def _draw(axes: Any, series: Series, colour: str) -> None:
 
 
 def _round_ticks(axis: Any) -> None:
-    """One, two and five on a short logarithmic axis, where names of every digit would lie over one another."""
+    """Numbers at powers of ten; on a short axis at one, two and five, for every digit would run into the next."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     low, high = axis.get_view_interval()
     if high < _SHORT_AXIS * low:
         axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axis.set_major_formatter(FuncFormatter(lambda value, place: f"{value:g}"))
+    axis.set_major_formatter(FuncFormatter(lambda value, place: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())
 
 
