@@ -230,7 +230,11 @@ def main() -> None:
     parser.add_argument("--only", default=None, help="one data set")
     arguments = parser.parse_args()
     written = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    written[arguments.job] = {"accuracy": accuracy, "speed": speed}[arguments.job](arguments)
+    kept = [line for line in written.get("accuracy", []) if arguments.only not in (None, line["data"])]
+    if arguments.job == "accuracy":
+        written["accuracy"] = kept + accuracy(arguments)
+    else:
+        written["speed"] = speed(arguments)
     RESULTS.write_text(json.dumps(written, indent=1, ensure_ascii=False) + "\n")
 
 

@@ -463,6 +463,22 @@ def outputs_of_a_minimiser() -> None:
     assert large >= 0.01
 
 
+def records_that_bend_the_objective() -> None:
+    """Up to so many records the ridge is as without any; then it falls with their root, to a third; noise is enough."""
+    loss, cost, orders = Softmax(10), Cost.concentrated("1.5"), (Fraction(5),)
+    usual = partial(perturbed_minimiser.usual_ridge, loss, 40, cost, "add-remove", orders)
+    turn = 8 * 40 * usual()
+    assert usual(0.5 * turn) == usual(turn) == usual()
+    assert usual(4 * turn) == pytest.approx(usual() / 2)
+    assert usual(9.1 * turn) == usual(1e12) == usual(math.inf) == pytest.approx(usual() / 3)
+    for records in (0.0, 4 * turn, math.inf):
+        asked = perturbed_minimiser.Minimisation(Ball(X), ClassLabels(CLASSES), loss, usual(records))
+        assert not too_little_noise_for_a_minimum(perturbed_minimiser.price_minimum(asked, cost, "add-remove", orders))
+    for loss in (Softmax(2), Softmax(4)):  # but never below what the guarantee asks for
+        dear = partial(perturbed_minimiser.usual_ridge, loss, 1, Cost.pure(1), "add-remove")
+        assert dear(math.inf) >= perturbed_minimiser.smallest_ridge(loss, Cost.pure(1), "add-remove")
+
+
 def noise_for_a_ledger() -> None:
     """A ledger's order may cost up to three times the noise, and no more."""
     loss, cost, own, ridge = Softmax(5), Cost.concentrated("0.5"), Fraction(30), 6.0
@@ -623,6 +639,8 @@ THRESHOLDS: dict[tuple[str, str], Callable[[], None]] = {
     ("privacy.perturbed_minimiser", "loss.outputs >= _FEWEST_BLOCKS"): outputs_of_a_minimiser,
     ("privacy.perturbed_minimiser", "max(_SMALLEST_RIDGE, smallest * (1 if free else 2))"): outputs_of_a_minimiser,
     ("privacy.perturbed_minimiser", "linear.scale > MOST_FOR_A_LEDGER * own"): noise_for_a_ledger,
+    ("privacy.perturbed_minimiser", "max(1.0, records / features / ridge / _BENT)"): records_that_bend_the_objective,
+    ("privacy.perturbed_minimiser", "min(math.sqrt(bent), _SMALLER)"): records_that_bend_the_objective,
     ("privacy.rehearsal", "weights.size > _MOST_WEIGHTS"): weights_of_a_density,
     ("statistics.directions", "2 ** (-10) <= self.reach <= 2 ** 10"): reaches_of_directions,
     ("statistics.directions", "max(float(place[-1]), 1e-09)"): reaches_of_directions,

@@ -162,7 +162,8 @@ class LargeMarginMixture(Classifier):
             rest = rest if self.centres is not None else _split(rest)[1]
         directions = Directions(of, REACH_UNCENTRED * math.sqrt(len(of.columns)))
         features = Products(directions) if self.quadratic_ else directions
-        opening.session.price_minimum(self._asked(opening, features, labels, rest), rest)
+        for records in (0.0, math.inf):  # the largest ridge and the smallest
+            opening.session.price_minimum(self._asked(opening, features, labels, rest, records), rest)
 
     def _learn_centre(self, opening: Opening, of: Box | Projected) -> Cost:
         """Buy the centre of all records where that many records make it worth its price; what is left of the cost."""
@@ -239,7 +240,7 @@ class LargeMarginMixture(Classifier):
         self, opening: Opening, features: Directions | Products, labels: ClassLabels | ComponentLabels, cost: Cost
     ) -> Floats:
         """By the perturbed minimiser."""
-        asked = self._asked(opening, features, labels, cost)
+        asked = self._asked(opening, features, labels, cost, self.records_)
         self.ridge_ = asked.ridge
         total = opening.session.minimise(asked, cost)
         opening.receipts.append(total.receipt)
@@ -247,14 +248,19 @@ class LargeMarginMixture(Classifier):
         return weights
 
     def _asked(
-        self, opening: Opening, features: Directions | Products, labels: ClassLabels | ComponentLabels, cost: Cost
+        self,
+        opening: Opening,
+        features: Directions | Products,
+        labels: ClassLabels | ComponentLabels,
+        cost: Cost,
+        records: float,
     ) -> Minimisation:
-        """What to minimise, with a ridge that was given or follows from public numbers."""
+        """What to minimise, with a ridge that was given or follows from public numbers and the number of records."""
         loss: Loss = Softmax(labels.cells) if self.loss == "softmax" else Huber(labels.cells)
         order = order_of(float(opening.cost.rho), float(opening.cost.stated[0])) if opening.cost.stated else None
         neighbours, orders = opening.domain.neighbours, opening.session.orders(order)
         given = None if self.ridge is None else float(positive("ridge", self.ridge))
-        ridge = given or usual_ridge(loss, len(features.columns), cost, neighbours, orders)
+        ridge = given or usual_ridge(loss, len(features.columns), cost, neighbours, orders, records)
         return Minimisation(features, labels, loss, ridge, order)
 
     def _gaussians(self) -> QuadraticForms:

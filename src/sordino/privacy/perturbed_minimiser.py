@@ -48,6 +48,10 @@ _FEWEST_BLOCKS = 4
 #: Without noise nothing asks for a ridge; the problem needs one all the same.
 _SMALLEST_RIDGE = 0.01
 
+#: Records per feature and unit of the ridge from which on the ridge only holds back what they say; and how much smaller
+#: it becomes at the most, for no table has records in every direction.
+_BENT, _SMALLER = 8.0, 3.0
+
 #: A ledger may ask for so many times the noise that a fit would carry alone; beyond, the price is refused.
 MOST_FOR_A_LEDGER = 3.0
 
@@ -219,11 +223,17 @@ def _refuse_a_ledger_far_too_large(
 
 
 def usual_ridge(
-    loss: Loss, features: int, cost: Cost, neighbours: Neighbours, orders: tuple[Fraction, ...] = ()
+    loss: Loss,
+    features: int,
+    cost: Cost,
+    neighbours: Neighbours,
+    orders: tuple[Fraction, ...] = (),
+    records: float = 0.0,
 ) -> float:
     """The ridge at which noise alone gives scores whose largest of C is about 1, if that is enough for the guarantee.
 
-    At least twice the smallest one where the curvature is paid for. It looks at public numbers only.
+    At least twice the smallest one where the curvature is paid for. Where ``records``, a released or declared number,
+    bend the objective more than the ridge does, it is smaller. It looks at public and at released numbers only.
     """
     smallest = smallest_ridge(loss, cost, neighbours, orders)
     if cost.infinite:
@@ -233,7 +243,8 @@ def usual_ridge(
     largest = math.sqrt(2 * math.log(loss.outputs))
     for _ in range(3):
         ridge = max(least, largest * linear_term(loss, features, ridge, _main(cost), neighbours, orders).spread)
-    return ridge
+    bent = max(1.0, records / features / ridge / _BENT)  # a record's curvature is spread over all features
+    return max(least, ridge / min(math.sqrt(bent), _SMALLER))
 
 
 @lru_cache(maxsize=256)
