@@ -22,6 +22,7 @@ import sordino as so
 from estimators import ESTIMATORS, EXCUSED, EXCUSED_ALONE
 from sordino.errors import BudgetError, DomainError, ModelError, ParameterError
 from sordino.models import saved
+from sordino.models.estimator import Opening
 from sordino.privacy.price import Question
 from sordino.statistics.by_class import ByClass
 from sordino.statistics.count import Count
@@ -148,6 +149,37 @@ def test_a_spent_ledger_refuses_a_second_fit_and_a_clone(name: str) -> None:
     again = clone(model)
     with pytest.raises(BudgetError):
         again.fit(ROWS, LABELS if again.needs_target else None)
+
+
+def _refused(name: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    return {"ledger": so.Ledger(epsilon="1/8")}
+
+
+def _interrupted(name: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """When all is learned, and the receipt alone is missing."""
+
+    def stop(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Opening, "receipt", stop)
+    return {"ledger": None}
+
+
+@pytest.mark.parametrize("fails", [_refused, _interrupted])
+@every_estimator
+def test_a_fit_that_fails_leaves_the_model_and_the_receipt_of_the_fit_before(
+    name: str, fails: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else numbers of the second table would be saved with the price of the first, read in bounds of the second."""
+    model = fitted(name, epsilon=0.5)
+    before = dict(vars(model))
+    model.set_params(bounds=(100, 120), **fails(name, monkeypatch))
+    asked = vars(model).copy()
+    with pytest.raises((BudgetError, KeyboardInterrupt)):
+        model.fit(ROWS[:, :2] + 110, LABELS if model.needs_target else None)
+    assert vars(model).keys() == asked.keys() == before.keys()
+    assert all(vars(model)[key] is asked[key] for key in asked)
+    assert model.receipt_ is before["receipt_"]
 
 
 @every_estimator

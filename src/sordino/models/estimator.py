@@ -22,6 +22,7 @@ from sordino.cost import Amount, Cost
 from sordino.domain import Category, Column, Domain, Neighbours, Real
 from sordino.errors import BudgetError, DomainError, ParameterError
 from sordino.models.saved import write_model
+from sordino.models.whole_fit import all_or_nothing
 from sordino.privacy.session import Session
 from sordino.queries.private_table import PrivateTable
 from sordino.release import Receipt
@@ -84,6 +85,12 @@ class PrivateEstimator(BaseEstimator):
 
     #: Kinds of column that can be features; others of a table are left out, and the receipt says so.
     feature_kinds: tuple[type, ...] = (Real,)
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Every fit is whole, whoever writes it: no receipt of one stands beside numbers of another."""
+        super().__init_subclass__(**options)
+        if "fit" in vars(cls):
+            cls.fit = all_or_nothing(vars(cls)["fit"])
 
     @property
     def needs_target(self) -> bool:
