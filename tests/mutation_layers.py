@@ -818,17 +818,17 @@ def _commands() -> Iterator[str]:
             so.Ledger.open(path, epsilon=5).charge([("before", Cost.pure(1), {})])
         Path(table).write_text("age,sex\n30,f\n40,m\n", encoding="utf-8")
         DOMAIN.to_toml(facts)
-        paid = [table, "--domain", facts, "--ledger", pays, "--epsilon", "1"]
-        for path, words in itertools.product((pays, other), (["fit", "NaiveBayes", "--target", "sex"], ["synthesize"])):
+        paid = ["--domain", facts, "--ledger", pays, "--epsilon", "1"]
+        fake = os.path.join(folder, "fake.csv")
+        writing = (["fit", table, "NaiveBayes", "--target", "sex", "-o"], ["synthesize", table, "-o", fake, "--model"])
+        for path, words in itertools.product((pays, other), writing):
             with redirect_stderr(io.StringIO()):
-                cli.main(
-                    [words[0], paid[0], *words[1:], *paid[1:], "--model" if words == ["synthesize"] else "-o", path]
-                )
+                cli.main([*words, path, "--force", *paid])
             if not Path(path).read_bytes().startswith(b"SQLite") or so.Ledger.open(path).verify():
                 yield f"sordino {words[0]} writes over a ledger"
         with redirect_stderr(io.StringIO()) as said:
             so.PrivateTable.ask = _fail_with_a_cell  # type: ignore[method-assign]  # in a forked child
-            cli.main(["query", table, "count", *paid[1:]])
+            cli.main(["query", table, "count", *paid])
         if told(said.getvalue()) or "internal error" not in said.getvalue():
             yield "the command line quotes an error that holds a cell"
 
