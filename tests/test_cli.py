@@ -331,8 +331,15 @@ def holds_no_secret(text: str) -> None:
     "synthesize people.parquet --epsilon 0.1 --model ./people.ledger -o fake.csv " + ASK,
     "synthesize people.parquet --epsilon 0.1 --model people.toml -o fake.csv " + ASK,
     "report people.ledger -o people.ledger",
+    "fit people.parquet NaiveBayes --target sex --epsilon 0.1 -o other "
+    "--domain people.toml --ledger other.draft",
+    "fit people.parquet NaiveBayes --target sex --epsilon 0.1 -o other --domain people.toml --no-ledger",
+    "synthesize people.parquet --epsilon 0.1 --model rows.csv.draft -o rows.csv " + ASK,
+    "report people.toml -o other",
 ])  # fmt: skip
 def test_no_command_writes_over_what_it_reads_or_over_a_ledger(folder: Path, run: Runner, line: str) -> None:
+    """Nor over what has the name of a draft, which is put beside a file until it is whole."""
+    Ledger.open("other.draft", epsilon=1)
     before = {path: path.read_bytes() for path in Path().iterdir()}
     refused(run(line), "must not be written over", "Name another file")
     assert {path: path.read_bytes() for path in Path().iterdir()} == before

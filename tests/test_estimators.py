@@ -501,6 +501,19 @@ def test_an_unfitted_model_is_not_saved_and_a_damaged_file_is_refused(tmp_path: 
         so.load(tmp_path / "absent.json")
 
 
+@pytest.mark.parametrize("saved_as", ["people.ledger", "people"])
+def test_a_model_is_not_saved_over_a_ledger_nor_over_one_that_has_the_name_of_its_draft(
+    saved_as: str, tmp_path: Path
+) -> None:
+    model = fitted("ThresholdRule")
+    for name in ("people.ledger", "people.draft"):
+        so.Ledger.open(tmp_path / name, epsilon=1, name=name)
+    with pytest.raises(ModelError, match="over a ledger"):
+        model.save(tmp_path / saved_as)
+    for name in ("people.ledger", "people.draft"):
+        assert so.Ledger.read(tmp_path / name).verify() == []
+
+
 def test_a_saved_model_sets_no_name_that_is_not_learned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(saved, "ESTIMATORS", {"MostFrequent": "estimators"})
     fitted("MostFrequent").save(tmp_path / "model.json")

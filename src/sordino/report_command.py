@@ -10,7 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from sordino.errors import ParameterError, file_problem
-from sordino.terminal import SQLITE, AsJson, example, file, print_json, require_apart
+from sordino.privacy.ledger_header import SQLITE
+from sordino.terminal import AsJson, example, file, print_json, require_apart
 
 Items = Annotated[
     list[Path],

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from glob import glob
 from pathlib import Path
 from types import TracebackType
@@ -17,9 +17,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from sordino.errors import LedgerError, ModelError, ParameterError, file_problem
-
-#: How SQLite begins its files.
-SQLITE = b"SQLite format 3\x00"
+from sordino.privacy.ledger_header import is_ledger
 
 #: Work that takes longer than this, in seconds, shows that it is alive.
 PATIENCE = 0.5
@@ -112,9 +110,7 @@ def existing_ledger(path: Path) -> Path:
 def require_apart(who: str, written: Sequence[Path | None], read: Sequence[str | Path | None]) -> None:
     """No file that is read is written over, none is written twice, and a ledger never: it would forget its charges."""
     taken = {Path(each).resolve() for given in read if given is not None for each in (given, *glob(str(given)))}
-    for path in written:
-        if path is None:
-            continue
+    for path in _with_drafts(written):
         if path.resolve() in taken or is_ledger(path):
             raise ParameterError(
                 f"{who}: {str(path)!r} is read here, written twice or a ledger, and must not be written over. "
@@ -123,15 +119,11 @@ def require_apart(who: str, written: Sequence[Path | None], read: Sequence[str |
         taken.add(path.resolve())
 
 
-def is_ledger(path: Path) -> bool:
-    """Whether a file is there that begins as ledgers do."""
-    if not path.is_file():  # nothing is read from a pipe
-        return False
-    try:
-        with path.open("rb") as file:
-            return file.read(len(SQLITE)) == SQLITE
-    except OSError:
-        return False
+def _with_drafts(written: Sequence[Path | None]) -> Iterator[Path]:
+    """The files, and beside each the draft that takes its place in the end: what has that name would be lost."""
+    for path in written:
+        if path is not None:
+            yield from (path, Path(f"{path}.draft"))
 
 
 def require_unpaid(who: str, path: Path, force: bool) -> None:
