@@ -336,10 +336,16 @@ def holds_no_secret(text: str) -> None:
     "fit people.parquet NaiveBayes --target sex --epsilon 0.1 -o other --domain people.toml --no-ledger",
     "synthesize people.parquet --epsilon 0.1 --model rows.csv.draft -o rows.csv " + ASK,
     "report people.toml -o other",
+    "audit paper wu -o ledger.html",
+    "audit outputs ledger.html people.csv --epsilon 1 -o ledger.html",
+    "anatomize people.csv --sensitive sex --l 2 --qit ledger.csv",
+    "anatomize people.csv --sensitive sex --l 2 --st people.csv",
+    "k-anonymize people.csv --k 2 --quasi-identifiers age -o ledger.csv",
 ])  # fmt: skip
 def test_no_command_writes_over_what_it_reads_or_over_a_ledger(folder: Path, run: Runner, line: str) -> None:
     """Nor over what has the name of a draft, which is put beside a file until it is whole."""
-    Ledger.open("other.draft", epsilon=1)
+    for name in ("other.draft", "ledger.html", "ledger.csv"):
+        Ledger.open(name, epsilon=1)
     before = {path: path.read_bytes() for path in Path().iterdir()}
     refused(run(line), "must not be written over", "Name another file")
     assert {path: path.read_bytes() for path in Path().iterdir()} == before

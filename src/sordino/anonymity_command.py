@@ -7,8 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sordino.errors import ParameterError
-from sordino.terminal import AsJson, Progress, columns, example, file, number, print_json
+from sordino.terminal import AsJson, Progress, columns, example, file, number, print_json, require_apart
 
 Table = Annotated[Path, typer.Argument(metavar="TABLE", help="A .parquet, .feather or .csv file.")]
 Sensitive = Annotated[str, typer.Option("--sensitive", metavar="COLUMN", help="What nobody should learn of a person.")]
@@ -50,8 +49,7 @@ def anatomize(
     targets = [each for each in (qit, st, owner) if each is not None]
     for target in targets:
         require_table(target)
-    if len({target.resolve() for target in [table, *targets]}) != len(targets) + 1:
-        raise ParameterError("anatomize: the table and what is written must be different files. Name others.")
+    require_apart("anatomize", targets, [table])
     with Progress("grouping"):
         frame = read_frame(table, "anatomize")
         made = split(
@@ -89,8 +87,7 @@ def k_anonymize(
     from sordino.anonymity.writing import require_table, write_table
 
     require_table(output)
-    if output.resolve() == table.resolve():
-        raise ParameterError("k_anonymize: the table must not be written over. Name another file with -o.")
+    require_apart("k-anonymize", [output], [table])
     chosen: Any = method  # checked by the function
     with Progress("recoding"):
         made = recode(

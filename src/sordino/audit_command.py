@@ -16,7 +16,17 @@ from typer.core import TyperGroup
 
 from sordino import __version__
 from sordino.errors import ParameterError
-from sordino.terminal import AsJson, Progress, columns, command_group, example, number, one_of, print_json
+from sordino.terminal import (
+    AsJson,
+    Progress,
+    columns,
+    command_group,
+    example,
+    number,
+    one_of,
+    print_json,
+    require_apart,
+)
 
 if TYPE_CHECKING:
     from sordino.audit.target import Target
@@ -111,7 +121,7 @@ def outputs(
     """Bound ε from below from outputs that somebody recorded on two neighbouring tables."""
     from sordino.audit.target import recorded_target
 
-    _check_page(output)
+    _check_page(output, first, second)
     _check_seed(seed)
     recorded, runs = recorded_target(first, second, seed)
     needed = _announce(epsilon, delta, level, runs, seed)
@@ -284,7 +294,7 @@ def _page_in_words(page: Path | None) -> str:
     return f"  page: {page}\n" if page else ""
 
 
-def _check_page(page: Path | None) -> None:
+def _check_page(page: Path | None, *read: Path) -> None:
     """Whatever could go wrong with a page is said before anything runs."""
     if page is None:
         return
@@ -295,6 +305,7 @@ def _check_page(page: Path | None) -> None:
         raise ParameterError(f"audit: a page's name must end in .html. Got {str(page)!r}.")
     if not page.resolve().parent.is_dir():
         raise ParameterError(f"audit: there is no folder for {str(page)!r}. Make it first.")
+    require_apart("audit", [page], read)
 
 
 def _write(
