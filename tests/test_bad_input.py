@@ -153,6 +153,13 @@ def test_impossible_level_is_refused(level: Any) -> None:
     check_refusal(lambda: answer.interval(level), ParameterError, "interval: level must lie .* Got")
 
 
+@pytest.mark.parametrize("wrong", [3, "age", [1, 2], {"labels": 3}])
+def test_a_histogram_that_is_none_is_refused(wrong: Any) -> None:
+    answer = opened().median("age", epsilon=1)
+    said = r"interval: histogram must be a release of table.histogram\('age', bins=…\)"
+    check_refusal(lambda: answer.interval(0.9, histogram=wrong), ParameterError, said)
+
+
 def not_a_ledger(path: Path) -> None:
     path.write_text("age\n41.0625\n")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 from sordino.cost import Amount, Cost, exact
 from sordino.domain import Domain, Real
@@ -137,7 +138,7 @@ def value_interval(histogram: Release, scores: RankScores, declared: Real, level
 
 def _edges_of(histogram: Release, column: str, declared: Real) -> list[float]:
     """The edges of a release of ``table.histogram(column, bins=…)`` over the whole declared interval."""
-    labels = histogram.labels or ()
+    labels: tuple[Any, ...] = getattr(histogram, "labels", None) or ()
     binned = bool(labels) and all(isinstance(label, tuple) and len(label) == 2 for label in labels)
     if not binned or getattr(histogram.value, "ndim", 0) != 1 or histogram.columns != (column,):
         raise ParameterError(f"interval: histogram must be a release of table.histogram({column!r}, bins=…).")
