@@ -270,8 +270,12 @@ def test_self_test_refuses_arithmetic_that_is_not_exact() -> None:
     def off_by_one_step(left: np.ndarray, right: np.ndarray) -> np.ndarray:
         return np.nextafter(left @ right, np.inf)
 
+    def float32_sums(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        return float32(left, right) if left.ndim == 1 else left @ right
+
     assert integer_products_are_exact()
     assert not integer_products_are_exact(float32)
+    assert not integer_products_are_exact(float32_sums)
     assert not integer_products_are_exact(lambda left, right: np.rint(off_by_one_step(left, right) * (1 + 2**-50)))
 
 
