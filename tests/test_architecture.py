@@ -25,6 +25,7 @@ RIVER: tuple[tuple[str, ...], ...] = (
     ("statistics",),
     ("engine",),
     ("privacy",),
+    ("whole_file",),
     ("repair",),
     ("queries",),
     ("models",),

@@ -20,7 +20,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import sordino as so
 from estimators import ESTIMATORS, EXCUSED, EXCUSED_ALONE
-from sordino.errors import BudgetError, DomainError, ModelError, ParameterError
+from sordino.errors import BudgetError, DomainError, LedgerError, ModelError, ParameterError
 from sordino.models import saved
 from sordino.models.estimator import Opening
 from sordino.privacy.price import Question
@@ -508,7 +508,7 @@ def test_a_model_is_not_saved_over_a_ledger_nor_over_one_that_has_the_name_of_it
     model = fitted("ThresholdRule")
     for name in ("people.ledger", "people.draft"):
         so.Ledger.open(tmp_path / name, epsilon=1, name=name)
-    with pytest.raises(ModelError, match="over a ledger"):
+    with pytest.raises(LedgerError, match="must not be written over"):
         model.save(tmp_path / saved_as)
     for name in ("people.ledger", "people.draft"):
         assert so.Ledger.read(tmp_path / name).verify() == []

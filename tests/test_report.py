@@ -18,13 +18,14 @@ import browser
 import sordino as so
 from sordino import cli
 from sordino.audit.registered import DOMAINS
-from sordino.errors import ParameterError
+from sordino.errors import LedgerError, ParameterError
 from sordino.owner import owner_page
 from sordino.release import to_plain
-from sordino.report.report import report_html, write_report, write_whole
+from sordino.report.report import report_html, write_report
 from sordino.report.section import Page, Section, row
 from sordino.report.sections import agrees, section_of, study_section
 from sordino.statistics.count import Count
+from sordino.whole_file import write_whole
 
 GENERATOR = np.random.default_rng(3)
 TABLE = pa.table(
@@ -281,6 +282,15 @@ def test_a_page_that_cannot_be_written_leaves_the_old_one(folder: Path) -> None:
     with pytest.raises(ParameterError, match="cannot be written"):
         write_report(Page(title="new", audience="anyone", sections=()), place)
     assert place.read_text() == "old"
+
+
+@pytest.mark.parametrize("ledger", ["page.html", "page.html.draft"])
+def test_a_page_takes_the_place_of_no_ledger(folder: Path, ledger: str) -> None:
+    so.Ledger.open(ledger, epsilon=1)
+    before = Path(ledger).read_bytes()
+    with pytest.raises(LedgerError, match="must not be written over"):
+        write_report(Page(title="new", audience="anyone", sections=()), "page.html")
+    assert Path(ledger).read_bytes() == before
 
 
 def test_a_pipe_is_written_to_and_not_replaced(folder: Path) -> None:

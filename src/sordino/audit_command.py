@@ -315,6 +315,6 @@ def _write(
         return
     from sordino.release import to_plain
     from sordino.report.page import verdict_page
-    from sordino.report.report import write_whole
+    from sordino.report.report import write_html
 
-    write_whole(page, verdict_page(title, [to_plain(each) for each in documents], summary=summary, in_full=in_full))
+    write_html(verdict_page(title, [to_plain(each) for each in documents], summary=summary, in_full=in_full), page)

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from sordino.errors import ParameterError, file_problem
+from sordino.whole_file import draft_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -17,7 +18,7 @@ class RowFile:
 
     def __init__(self, who: str, path: Path) -> None:
         self._who, self._path = who, path
-        self._draft = path.with_name(f"{path.name}.draft")
+        self._draft = draft_of(path)
         self._writer: Any = None
         self.written = 0
         if path.suffix.lower() not in (".csv", ".parquet"):

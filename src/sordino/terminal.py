@@ -18,6 +18,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from sordino.errors import LedgerError, ModelError, ParameterError, file_problem
 from sordino.privacy.ledger_header import is_ledger
+from sordino.whole_file import draft_of, is_stream
 
 #: Work that takes longer than this, in seconds, shows that it is alive.
 PATIENCE = 0.5
@@ -123,7 +124,7 @@ def _with_drafts(written: Sequence[Path | None]) -> Iterator[Path]:
     """The files, and beside each the draft that takes its place in the end: what has that name would be lost."""
     for path in written:
         if path is not None:
-            yield from (path, Path(f"{path}.draft"))
+            yield from (path, draft_of(path))
 
 
 def require_unpaid(who: str, path: Path, force: bool) -> None:
@@ -137,9 +138,9 @@ def require_unpaid(who: str, path: Path, force: bool) -> None:
 
 def require_writable(who: str, path: Path) -> None:
     """Whatever could go wrong with a model's file is said before the model is paid for."""
-    draft, problem = path.with_name(f"{path.name}.draft"), ""
-    if path.exists() and not path.is_file() and not path.is_dir():
-        return  # a pipe or a device: nothing is put beside it
+    draft, problem = draft_of(path), ""
+    if is_stream(path):
+        return  # nothing is put beside it
     try:
         draft.touch()
         draft.unlink()

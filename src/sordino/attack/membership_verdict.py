@@ -10,7 +10,7 @@ import numpy as np
 
 from sordino.attack.membership import MembershipAttack
 from sordino.report.chart import Chart, Series
-from sordino.report.report import report_html, write_whole
+from sordino.report.report import write_report
 from sordino.report.section import Page, Section, row, table_of
 
 #: A p-value below this is called a leak.
@@ -72,7 +72,7 @@ def write_membership(found: Document, path: Path) -> Path:
         lead=tuple(membership_words(found)),
         sections=tuple(sections),
     )
-    return write_whole(path, report_html(page))
+    return write_report(page, path)
 
 
 def _charts(rates: Any) -> tuple[Chart, ...]:

@@ -15,7 +15,7 @@ from sordino.attack.definetti import DeFinettiAttack
 from sordino.errors import ParameterError, file_problem
 from sordino.report.chart import Chart, Series
 from sordino.report.figures import chart_png, require_figures
-from sordino.report.report import report_html, write_whole
+from sordino.report.report import write_report
 from sordino.report.section import Cell, Page, Section, Tone, row, table_of
 
 #: How surely a value is known, in steps that a reader tells apart.
@@ -169,7 +169,7 @@ def write_verdict(found: Document, path: Path) -> Path:
     """The verdict as an ``.html`` page, or its chart as a ``.png`` image."""
     require_verdict(path)
     if path.suffix.lower() != ".png":
-        return write_whole(path, report_html(verdict_page(found)))
+        return write_report(verdict_page(found), path)
     problem = ""
     try:
         path.write_bytes(chart_png(exposure_chart(found)))

@@ -18,8 +18,8 @@ import numpy as np
 
 from sordino.domain import Domain
 from sordino.errors import ModelError, file_problem
-from sordino.privacy.ledger_header import is_ledger
 from sordino.release import Receipt
+from sordino.whole_file import write_whole
 
 #: Every estimator that can be loaded, and the module it is in.
 ESTIMATORS: dict[str, str] = {
@@ -44,18 +44,7 @@ _ARRAY_KINDS = "fiubUO"
 
 def write_model(estimator: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator; a file that was there is replaced whole or not at all, and a ledger never."""
-    text = json.dumps(document_of(estimator), indent=1, allow_nan=False)
-    place, draft = Path(path), Path(f"{os.fspath(path)}.draft")
-    if is_ledger(place) or is_ledger(draft):
-        raise ModelError(f"save: {os.fspath(path)!r} would be written over a ledger. Name another file.")
-    if place.exists() and not place.is_file():  # a pipe or a device is written to, and not replaced
-        place.write_text(text, encoding="utf-8")
-        return
-    try:
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(path)
-    finally:  # a full disk leaves nothing half-written
-        draft.unlink(missing_ok=True)
+    write_whole(Path(path), json.dumps(document_of(estimator), indent=1, allow_nan=False))
 
 
 def document_of(estimator: Any) -> dict[str, Any]:

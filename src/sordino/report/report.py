@@ -13,6 +13,7 @@ from sordino.report.chart import Chart
 from sordino.report.figures import chart_svg
 from sordino.report.page import filled_in
 from sordino.report.section import Page, Section
+from sordino.whole_file import write_whole
 
 FOOTER = (
     "Made by Sordino. An epsilon is per record and holds for the stated neighbours; timing, several records of one "
@@ -57,31 +58,19 @@ def report_html(page: Page) -> str:
 
 def write_report(page: Page, path: str | os.PathLike[str]) -> Path:
     """Write the page; a file that was there is replaced whole, and nothing half-written is left behind."""
-    return write_whole(path, report_html(page))
+    return write_html(report_html(page), path)
 
 
-def write_whole(path: str | os.PathLike[str], text: str) -> Path:
-    """Write a text file, or leave what was there as it was."""
+def write_html(text: str, path: str | os.PathLike[str]) -> Path:
+    """Write the text of a page, or leave what was there as it was."""
     place, problem = Path(path), ""
-    draft = place.with_name(f"{place.name}.draft")
-    straight = place.exists() and not place.is_file()  # a pipe or a device is written to, and not replaced
     try:
-        (place if straight else draft).write_text(text, encoding="utf-8")
-        if not straight:
-            draft.replace(place)
+        write_whole(place, text)
     except OSError as error:
         problem = file_problem(error)
-        _remove(draft)
     if problem:
         raise ParameterError(f"report: {str(place)!r} cannot be written ({problem}). Name another file with -o.")
     return place
-
-
-def _remove(draft: Path) -> None:
-    try:
-        draft.unlink(missing_ok=True)
-    except OSError:
-        return
 
 
 def _figures(place: int, section: Section) -> Sequence[tuple[Any, str]]:
