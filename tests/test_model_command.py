@@ -155,6 +155,24 @@ def test_a_disk_that_fills_up_after_the_charge_does_not_lose_the_model(
     assert not any("draft" in each.name or each.name == "model.json" for each in folder.iterdir())
 
 
+def test_of_two_fits_at_once_neither_model_is_lost(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both found no file when they began, and both were paid for."""
+    answer = Session.answer
+
+    def meanwhile(self: Session, questions: object) -> object:
+        Path("model.json").write_text("the other model")
+        return answer(self, questions)
+
+    monkeypatch.setattr(Session, "answer", meanwhile)
+    code, said, complaint = run(capsys, *FIT, "--ledger", "people.ledger")
+    assert (code, Path("model.json").read_text()) == (2, "the other model")
+    assert "the charge stands" in complaint
+    Path("rescued.json").write_text(said)
+    assert so.load("rescued.json").receipt_.private
+
+
 def test_ctrl_c_in_the_middle_of_a_fit_leaves_the_charge_and_no_model(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

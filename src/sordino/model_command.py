@@ -96,7 +96,7 @@ def fit(
     opened = open_table(table, Domain.from_toml(domain), ledger=budget("fit", ledger, no_ledger), name=name)
     with Progress("learning") as opened.session.progress:
         model = chosen.fit(opened, target) if target is not None else chosen.fit(opened)
-    if not saved("fit", model, output):
+    if not saved("fit", model, output, force):
         raise typer.Exit(2)
     if as_json:
         return print_json({"path": str(output), "estimator": estimator, "receipt": model.receipt_.to_dict()})

@@ -99,7 +99,7 @@ def synthesize(
         with Progress("learning") as progress:
             opened.session.progress = _Passes(progress)
             synthesizer.fit(opened)
-        if not saved("synthesize", synthesizer, kept):
+        if not saved("synthesize", synthesizer, kept, force):
             raise typer.Exit(2)
         with Progress("writing") as progress:
             wanted = round(synthesizer.rows_) if rows is None else rows

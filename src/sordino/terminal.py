@@ -150,18 +150,21 @@ def require_writable(who: str, path: Path) -> None:
         raise ModelError(f"{who}: {str(path)!r} cannot be written ({problem or 'a folder'}). Name another with -o.")
 
 
-def saved(who: str, model: Any, path: Path) -> bool:
+def saved(who: str, model: Any, path: Path, force: bool) -> bool:
     """Whether the model could be written. A paid model is not lost: else it goes to standard output."""
     from sordino.models.saved import document_of
 
+    problem = "a file is there by now" if is_ledger(path) or (path.is_file() and not force) else ""
     try:
-        model.save(path)
+        if not problem:
+            model.save(path)
     except OSError as error:
+        problem = file_problem(error)
+    if problem:
         typer.echo(json.dumps(document_of(model)))
-        typer.echo(f"sordino: {who}: {str(path)!r} cannot be written ({file_problem(error)}). "
+        typer.echo(f"sordino: {who}: {str(path)!r} cannot be written ({problem}). "
                    "The model is on standard output; the charge stands.", err=True)  # fmt: skip
-        return False
-    return True
+    return not problem
 
 
 def columns(rows: Sequence[Sequence[str]]) -> list[str]:
