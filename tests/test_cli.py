@@ -336,6 +336,7 @@ def holds_no_secret(text: str) -> None:
     "fit people.parquet NaiveBayes --target sex --epsilon 0.1 -o other --domain people.toml --no-ledger",
     "synthesize people.parquet --epsilon 0.1 --model rows.csv.draft -o rows.csv " + ASK,
     "report people.toml -o other",
+    "fit people.parquet NaiveBayes --target sex --epsilon 0.1 -o people.ledger-journal " + ASK,
     "audit paper wu -o ledger.html",
     "audit outputs ledger.html people.csv --epsilon 1 -o ledger.html",
     "anatomize people.csv --sensitive sex --l 2 --qit ledger.csv",

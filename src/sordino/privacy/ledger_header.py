@@ -7,9 +7,16 @@ from pathlib import Path
 #: How SQLite begins its files.
 SQLITE = b"SQLite format 3\x00"
 
+#: What SQLite puts behind a ledger's name for files of its own: it takes back a charge from them, or deletes them.
+_OWN = ("-journal", "-wal", "-shm")
+
 
 def is_ledger(path: Path) -> bool:
-    """Whether a file is there that begins as ledgers do."""
+    """Whether a file is there that begins as ledgers do, or the name is that of SQLite's own file beside one."""
+    for ending in _OWN:
+        beside = path.name.removesuffix(ending)
+        if beside not in ("", path.name) and is_ledger(path.with_name(beside)):
+            return True
     if not path.is_file():  # nothing is read from a pipe
         return False
     try:
