@@ -55,7 +55,7 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> str:
         progress(1.0)
         return result(quick)
 
-    vars(module).update(TITLE="A paper", run=run)
+    vars(module).update(run=run)
     monkeypatch.setitem(sys.modules, "made_up_study", module)
     monkeypatch.setitem(registry.STUDIES, "made-up", "made_up_study")
     return "made-up"
@@ -171,7 +171,6 @@ def test_the_list_of_studies_loads_none_of_them() -> None:
 def test_a_registered_study_is_one(name: str) -> None:
     study = load_study(name)
     assert STUDIES[name].rpartition(".")[2].replace("_", "-") == name
-    assert TITLES[name] == study.TITLE
     parameters = inspect.signature(study.run).parameters
     assert list(parameters) == ["quick", "data", "progress"]
     assert all(each.kind is inspect.Parameter.KEYWORD_ONLY for each in parameters.values())

@@ -25,8 +25,6 @@ from sordino.report.chart import Chart, Series
 from sordino.studies.study import Progress, Row, StudyResult
 from sordino.studies.titles import TITLES
 
-TITLE = TITLES["mothali-attack"]
-
 IDENTIFIERS = ("workclass", "relationship", "sex", "income")
 SENSITIVE = "occupation"
 
@@ -154,7 +152,8 @@ def run_sized(size: Size, table: pa.Table, progress: Progress = lambda share: No
         rows += _larger(table, l, members, size)
         progress((len(PUBLISHED_EXACT) + done + 1) / steps)
     return StudyResult(
-        study="mothali-attack", title=TITLE, quick=size != FULL, rows=tuple(rows), charts=tuple(charts), notes=NOTES,
+        study="mothali-attack", title=TITLES["mothali-attack"],
+        quick=size != FULL, rows=tuple(rows), charts=tuple(charts), notes=NOTES,
         settings={"restarts": size.restarts, "other restarts": size.others, "seed": _SEED, "bins": _BINS},
     )  # fmt: skip
 

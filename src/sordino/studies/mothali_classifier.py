@@ -28,8 +28,6 @@ from sordino.studies.published.mothali import ACCURACY, CORRECTIONS, DOMINANCE, 
 from sordino.studies.study import Progress, Row, StudyResult
 from sordino.studies.titles import TITLES
 
-TITLE = TITLES["mothali-classifier"]
-
 #: The number of each table.
 _ACCURACY_TABLE = {"Adult": "8.2", "Nursery": "8.6"}
 _DOMINANCE_TABLE = {"Adult": {5: "8.3", 10: "8.4", 20: "8.5"}, "Nursery": {5: "8.7", 10: "8.8", 20: "8.9"}}
@@ -86,7 +84,7 @@ def run_sized(size: Size, tables: Mapping[str, CodedTable], progress: Progress =
         *figure_rows,
     )
     return StudyResult(
-        study="mothali-classifier", title=TITLE, quick=size != FULL, rows=rows,
+        study="mothali-classifier", title=TITLES["mothali-classifier"], quick=size != FULL, rows=rows,
         charts=(*figure_charts, *(_accuracy_chart(name, runs) for name in tables)), notes=NOTES,
         settings={"splits": size.splits, "noises": size.noises, "vectors": size.risks, "seed": _SEED},
     )  # fmt: skip

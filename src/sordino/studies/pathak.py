@@ -25,8 +25,6 @@ from sordino.studies.published import pathak
 from sordino.studies.study import Progress, Row, StudyResult
 from sordino.studies.titles import TITLES
 
-TITLE = TITLES["pathak"]
-
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
@@ -87,7 +85,7 @@ def run_sized(runs: int, data: Path | None, progress: Progress = lambda share: N
         *_risk_rows(splits[0], 10 * runs),
     )
     return StudyResult(
-        study="pathak", title=TITLE, quick=runs < 10, rows=rows, charts=(_figure(errors),), notes=NOTES,
+        study="pathak", title=TITLES["pathak"], quick=runs < 10, rows=rows, charts=(_figure(errors),), notes=NOTES,
         settings={"runs": runs, "train": 583, "test": 100, "delta": DELTA},
     )  # fmt: skip
 

@@ -28,8 +28,6 @@ from sordino.studies.study import Progress, Row, StudyResult
 from sordino.studies.titles import TITLES
 from sordino.synthesis.ron_gauss import RONGauss
 
-TITLE = TITLES["rongauss"]
-
 #: What is spent beside ε where noise is Gaussian.
 _DELTA = 1e-6
 
@@ -111,7 +109,7 @@ def run_sized(size: Size, data: Data, progress: Progress = lambda share: None) -
                 collected.setdefault(key, []).append(value)
             progress((place + 1) / (len(jobs) + len(attacks)))
     return StudyResult(
-        study="rongauss", title=TITLE, quick=size != FULL, rows=tuple(_rows(collected)),
+        study="rongauss", title=TITLES["rongauss"], quick=size != FULL, rows=tuple(_rows(collected)),
         charts=(*_sweeps(size, data, collected), _attacks(size, collected), _pictures(size, data)), notes=NOTES,
         settings={"repeats": size.repeats, "rows": size.rows, "learned": size.learned, "seed": _SEED, "delta": _DELTA},
     )  # fmt: skip

@@ -1,6 +1,6 @@
 """What a study of a paper hands back: every published number beside ours, charts as plain numbers, and its files.
 
-A study is a module with a ``TITLE`` and a function ``run``; ``registry.py`` lists them.
+A study is a module with a function ``run``; ``registry.py`` lists them, and ``titles.py`` says what they are called.
 """
 
 from __future__ import annotations
@@ -85,8 +85,6 @@ class Study(Protocol):
     ``quick`` is for a look: fewer repeats, the same code. ``data`` is the folder of public data sets, as loaders take
     it. A study draws its randomness from fixed seeds, so that it gives the same numbers again.
     """
-
-    TITLE: str
 
     def run(self, *, quick: bool = False, data: Path | None = None, progress: Progress = ...) -> StudyResult:
         """Every number of the paper, ours beside theirs."""

@@ -21,8 +21,6 @@ from sordino.studies.published import wu as published
 from sordino.studies.study import Progress, Row, StudyResult
 from sordino.studies.titles import TITLES
 
-TITLE = TITLES["wu"]
-
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 LENGTH, ROUNDS, DELTA, NEAR = 3.0, 10, 1e-5, 1.5
@@ -155,7 +153,7 @@ def run(*, quick: bool = False, data: Path | None = None, progress: Progress = l
         progress((done := done + _weight(cell)) / work)
     return StudyResult(
         study="wu",
-        title=TITLE,
+        title=TITLES["wu"],
         quick=quick,
         rows=(*rows, *_chances()),
         charts=tuple(charts),

@@ -33,8 +33,6 @@ from sordino.studies.study import Progress, Row, StudyResult
 from sordino.studies.titles import TITLES
 from sordino.studies.xi_mixture import FIVE, class_boxes, correlated, drawn, parkinsons, six_sigma_box
 
-TITLE = TITLES["xi"]
-
 EPSILON, DELTA = 0.1, 1e-6
 
 SIZES = (500, 1000, 2000, 4000, 8000, 16_000, 32_000)
@@ -149,7 +147,13 @@ def run(*, quick: bool = False, data: Path | None = None, progress: Progress = l
     progress(1.0)
     settings = {"epsilon": EPSILON, "delta": DELTA, "repeats": repeats, "test points": points}
     return StudyResult(
-        study="xi", title=TITLE, quick=quick, rows=tuple(rows), charts=tuple(charts), notes=NOTES, settings=settings
+        study="xi",
+        title=TITLES["xi"],
+        quick=quick,
+        rows=tuple(rows),
+        charts=tuple(charts),
+        notes=NOTES,
+        settings=settings,
     )
 
 
