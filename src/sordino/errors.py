@@ -29,8 +29,10 @@ def file_problem(error: BaseException) -> str:
     ('no such file or directory', 'ValueError')
     """
     number = getattr(error, "errno", None)
-    words = os.strerror(number) if isinstance(number, int) and number else type(error).__name__
-    return words[:1].lower() + words[1:] if number else words
+    if not isinstance(number, int) or not number:
+        return type(error).__name__
+    words = os.strerror(number)
+    return words[:1].lower() + words[1:]
 
 
 class SordinoError(Exception):

@@ -63,16 +63,16 @@ def _planned(title: str, columns: Sequence[str], document: dict[str, Any], perce
     widths = document.get("half_widths")
     if not isinstance(widths, list):
         unit = " ranks" if document["unit"] == "ranks" else ""
-        return [f"{title}: ± {_widest(document['half_width'])}{unit} with {percent} confidence"]
+        return [f"{title}: ± {_rounded_up(document['half_width'])}{unit} with {percent} confidence"]
     if isinstance(widths[0], list):
         places = range(len(columns))
-        rows = [[columns[i], columns[j], f"± {_widest(widths[i][j])}"] for i in places for j in places if i <= j]
+        rows = [[columns[i], columns[j], f"± {_rounded_up(widths[i][j])}"] for i in places for j in places if i <= j]
     else:
-        rows = [[name, f"± {_widest(width)}"] for name, width in zip(columns, widths, strict=True)]
+        rows = [[name, f"± {_rounded_up(width)}"] for name, width in zip(columns, widths, strict=True)]
     return [f"{title}:", *_columns(rows, left=range(len(rows[0]) - 1)), f"  each with {percent} confidence"]
 
 
-def _widest(width: float) -> str:
+def _rounded_up(width: float) -> str:
     return rounded(width, width, ROUND_CEILING) if width else "0"
 
 

@@ -133,26 +133,28 @@ def ledger_section(document: Document, title: str = "") -> Section:
 def audit_section(document: Document, title: str = "") -> Section:
     """A verdict, in its own sentence."""
     verdict = str(document["verdict"])
-    tone: Tone = "bad" if verdict == "violated" else ""
     return Section(
         title=title or f"Audit of {document['subject']}",
         words=(verdict, document["sentence"], *map(str, document.get("complaints", ()))),
-        tone=tone,
+        tone=_verdict_tone(verdict),
     )
 
 
 def audits_section(document: Document, title: str = "") -> Section:
     """Several verdicts, each in its own sentence."""
-    tones: dict[str, Tone] = {"violated": "bad"}
     return Section(
         title=title or "Audits",
         words=(document["summary"],),
         head=("audit", "of", "verdict", "in words"),
         rows=tuple(
-            row(each["audit"], each["subject"], Cell(each["verdict"], tones.get(each["verdict"], "")), each["sentence"])
+            row(each["audit"], each["subject"], Cell(each["verdict"], _verdict_tone(each["verdict"])), each["sentence"])
             for each in document["verdicts"]
         ),
     )
+
+
+def _verdict_tone(verdict: str) -> Tone:
+    return "bad" if verdict == "violated" else ""
 
 
 def study_section(document: Document, title: str = "") -> Section:

@@ -33,7 +33,7 @@ _ROWS_PER_BLOCK = 65_536
 _UNREADABLE_ROWS = "SELECT count(*) FROM (SELECT DISTINCT file_id, line FROM reject_errors)"
 
 #: What other programs put between cells.
-OTHER_SEPARATORS = ";\t|"
+_OTHER_SEPARATORS = ";\t|"
 
 #: DuckDB's own buffers; the rest of a pass needs a few blocks per thread.
 _MEMORY_LIMIT = "256MB"
@@ -223,7 +223,7 @@ def _first_line(path: str) -> str:
 
 def _require_commas(path: str, first_line: str) -> None:
     """A file with other separators would be one column with a long name; a name in quotes may hold anything."""
-    if not any(mark in first_line for mark in ',"') and any(mark in first_line for mark in OTHER_SEPARATORS):
+    if not any(mark in first_line for mark in ',"') and any(mark in first_line for mark in _OTHER_SEPARATORS):
         raise TableError(
             f"table: {path!r} has no comma in its first line, but another separator. Put commas between its cells; "
             "or, if it has one column, quotes around the name."
