@@ -27,12 +27,14 @@ import pytest
 
 import sordino
 from sordino import Domain, Ledger, Real, cli, terminal
+from sordino.audit_command import PAPER_NAMES
 from sordino.demo.stage import COLUMNS
 from sordino.demo.story import STEPS
 from sordino.model_command import ESTIMATOR_NAMES
 from sordino.models.saved import ESTIMATORS
 from sordino.privacy.session import Session
 from sordino.queries.private_table import QUERIES
+from sordino.studies.verdicts import VERDICTS
 from sordino.wording import rounded
 
 SECRET = "73.123456"
@@ -729,6 +731,7 @@ def test_help_names_every_command_in_order_and_no_type_of_python(run: Runner) ->
     for command in cli.ORDER:
         assert not re.search(r"<[a-zA-Z\[\]]+>", run(f"{command} --help").out)
     assert set(ESTIMATORS) == set(ESTIMATOR_NAMES.split())
+    assert PAPER_NAMES.split() == [*VERDICTS, "all"]
 
 
 @pytest.mark.parametrize(
