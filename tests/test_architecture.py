@@ -18,6 +18,8 @@ import sordino
 #: The river, from upstream to downstream. Rooms of one tuple lie side by side, outside the wall.
 RIVER: tuple[tuple[str, ...], ...] = (
     ("errors",),
+    ("ledger_header",),
+    ("whole_file",),
     ("domain",),
     ("cost",),
     ("release",),
@@ -25,7 +27,6 @@ RIVER: tuple[tuple[str, ...], ...] = (
     ("statistics",),
     ("engine",),
     ("privacy",),
-    ("whole_file",),
     ("repair",),
     ("queries",),
     ("models",),

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from sordino.errors import ParameterError, file_problem
-from sordino.privacy.ledger_header import SQLITE
+from sordino.ledger_header import SQLITE
 from sordino.terminal import AsJson, example, file, print_json, require_apart
 
 Items = Annotated[

@@ -17,7 +17,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from sordino.errors import LedgerError, ModelError, ParameterError, file_problem
-from sordino.privacy.ledger_header import is_ledger
+from sordino.ledger_header import is_ledger
 from sordino.whole_file import draft_of, is_stream
 
 #: Work that takes longer than this, in seconds, shows that it is alive.

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from sordino.errors import LedgerError
-from sordino.privacy.ledger_header import is_ledger
+from sordino.ledger_header import is_ledger
 
 
 def draft_of(path: Path) -> Path:
