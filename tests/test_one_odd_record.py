@@ -43,17 +43,20 @@ def test_one_odd_record_adds_its_own_map_and_changes_nothing_else(name: str) -> 
 
 
 def test_most_odd_cells_can_be_handed_over_in_most_ways(tmp_path: Path) -> None:
-    """A library may refuse a cell before Sordino sees it; if it refused most, the law would hold of nothing."""
+    """A library may refuse a cell before Sordino sees it; if it refused most, the law would hold of nothing.
+
+    Every third cell is tried.
+    """
     for name in ("pandas", "array", "fit of lists, labels of numbers", "csv", "parquet, plain", "duckdb, text"):
         way = ways()[name]
         rows = next(iter(way.tables().values()))
-        made = 0
-        for odd in way.odd():
+        made, cells = 0, way.odd()[::3]
+        for odd in cells:
             try:
                 made += not outcome(way, [*rows, odd], tmp_path).error
             except CannotBeMadeError:
                 continue
-        assert made >= 0.9 * len(way.odd())
+        assert made >= 0.9 * len(cells)
 
 
 def test_a_column_that_was_declared_complete_is_refused_in_the_same_words_whatever_is_odd(tmp_path: Path) -> None:
