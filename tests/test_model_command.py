@@ -173,6 +173,25 @@ def test_of_two_fits_at_once_neither_model_is_lost(
     assert so.load("rescued.json").receipt_.private
 
 
+@pytest.mark.parametrize("name", ["model.json", "model.json.draft"])
+def test_a_ledger_that_came_meanwhile_is_kept_and_so_is_the_model(
+    name: str, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = Session.answer
+
+    def meanwhile(self: Session, questions: object) -> object:
+        so.Ledger.open(name, epsilon=1)
+        return answer(self, questions)
+
+    monkeypatch.setattr(Session, "answer", meanwhile)
+    code, said, complaint = run(capsys, *FIT, "--ledger", "people.ledger", "--force")
+    assert (code, complaint.count("\n")) == (2, 1)
+    assert "a ledger is there by now" in complaint
+    assert so.Ledger.read(name).verify() == []
+    Path("rescued.json").write_text(said)
+    assert so.load("rescued.json").receipt_.private
+
+
 def test_ctrl_c_in_the_middle_of_a_fit_leaves_the_charge_and_no_model(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

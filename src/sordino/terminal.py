@@ -154,10 +154,12 @@ def saved(who: str, model: Any, path: Path, force: bool) -> bool:
     """Whether the model could be written. A paid model is not lost: else it goes to standard output."""
     from sordino.models.saved import document_of
 
-    problem = "a file is there by now" if is_ledger(path) or (path.is_file() and not force) else ""
+    problem = "a file is there by now" if path.is_file() and not force else ""
     try:
         if not problem:
             model.save(path)
+    except LedgerError:
+        problem = "a ledger is there by now"
     except OSError as error:
         problem = file_problem(error)
     if problem:
