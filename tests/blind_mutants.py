@@ -188,7 +188,7 @@ SECOND_MISSED = (
         "        if values.shape[1] == 0:\n",
     ),)),
     Mutant("a ledger that is written over where another pays", "I", ((
-        "terminal", "if path.resolve() in taken or is_ledger(path):", "if path.resolve() in taken:",
+        "terminal", "if path.resolve() in taken or belongs_to_a_ledger(path):", "if path.resolve() in taken:",
     ),)),
     Mutant("the text of an internal error on the screen", "I", ((
         "cli",

@@ -11,11 +11,11 @@ SQLITE = b"SQLite format 3\x00"
 _OWN = ("-journal", "-wal", "-shm")
 
 
-def is_ledger(path: Path) -> bool:
+def belongs_to_a_ledger(path: Path) -> bool:
     """Whether a file is there that begins as ledgers do, or the name is that of SQLite's own file beside one."""
     for ending in _OWN:
         beside = path.name.removesuffix(ending)
-        if beside not in ("", path.name) and is_ledger(path.with_name(beside)):
+        if beside not in ("", path.name) and belongs_to_a_ledger(path.with_name(beside)):
             return True
     if not path.is_file():  # nothing is read from a pipe
         return False

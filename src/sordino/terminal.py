@@ -17,7 +17,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from sordino.errors import LedgerError, ModelError, ParameterError, file_problem
-from sordino.ledger_header import is_ledger
+from sordino.ledger_header import belongs_to_a_ledger
 from sordino.whole_file import draft_of, is_stream
 
 #: Work that takes longer than this, in seconds, shows that it is alive.
@@ -112,7 +112,7 @@ def require_apart(who: str, written: Sequence[Path | None], read: Sequence[str |
     """No file that is read is written over, none is written twice, and a ledger never: it would forget its charges."""
     taken = {Path(each).resolve() for given in read if given is not None for each in (given, *glob(str(given)))}
     for path in _with_drafts(written):
-        if path.resolve() in taken or is_ledger(path):
+        if path.resolve() in taken or belongs_to_a_ledger(path):
             raise ParameterError(
                 f"{who}: {str(path)!r} is read here, written twice or a ledger, and must not be written over. "
                 "Name another file."

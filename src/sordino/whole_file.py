@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from sordino.errors import LedgerError
-from sordino.ledger_header import is_ledger
+from sordino.ledger_header import belongs_to_a_ledger
 
 
 def draft_of(path: Path) -> Path:
@@ -27,7 +27,7 @@ def write_whole(path: Path, text: str) -> None:
     """Write the file, or leave what was there as it was. An error of the system is the caller's to tell."""
     draft = draft_of(path)
     for each in (path, draft):
-        if is_ledger(each):
+        if belongs_to_a_ledger(each):
             raise LedgerError(f"ledger: {str(each)!r} is one, and must not be written over. Name another file.")
     if is_stream(path):
         path.write_text(text, encoding="utf-8")
