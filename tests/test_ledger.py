@@ -613,6 +613,13 @@ def test_a_ledger_cut_short_is_refused(path: Path, kept: float) -> None:
     assert "patients.ledger" in str(ledger)
 
 
+def test_a_ledger_names_its_file_and_no_folder(tmp_path: Path) -> None:
+    """Receipts quote it, and receipts are published."""
+    ledger = Ledger.open(tmp_path / "patients.ledger", epsilon=1)
+    assert str(ledger).endswith("in 'patients.ledger'")
+    assert str(tmp_path) not in repr(ledger)
+
+
 def test_a_folder_that_cannot_hold_a_ledger_is_named(tmp_path: Path) -> None:
     with pytest.raises(LedgerError, match="nowhere") as refusal:
         Ledger.open(tmp_path / "nowhere" / "x.ledger", epsilon=1)

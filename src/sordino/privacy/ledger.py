@@ -204,11 +204,12 @@ class Ledger:
         return f"Ledger({self})"
 
     def __str__(self) -> str:
+        """As receipts quote it, which are published: the name of its file, and of no folder."""
         try:
             state = self._store.state()
         except LedgerError as error:
             return str(error)
-        return f"{_described(state)}, {'in memory' if self.path is None else f'in {self.path!r}'}"
+        return f"{_described(state)}, {'in memory' if self.path is None else f'in {os.path.basename(self.path)!r}'}"
 
 
 class Store(Protocol):
