@@ -19,7 +19,7 @@ from sordino.table.source import Block
 #: 512 blocks of at most 2^53 stay below 2^63.
 _BLOCKS_PER_LIMB = 512
 
-#: Cells (rows x columns) of a block: small enough to stay in a core's cache.
+#: Cells (rows x columns) of a block, 4 MiB of them: few enough for the cache that cores share, and few calls a row.
 _CELLS_PER_BLOCK = 2**19
 
 #: Rows of a block that is only counted: long sweeps, so that threads seldom wait for each other.
