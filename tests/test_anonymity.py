@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import sordino as so
 from sordino.anonymity.hierarchy import intervals, masked
+from sordino.anonymity.writing import write_table
 from sordino.errors import ParameterError, TableError
 
 #: Table 1.1 of Mothali (2011): gender, age, zip code, disease.
@@ -399,3 +400,12 @@ def test_bad_tables_are_refused_without_a_cell(tmp_path: Path) -> None:
             so.anatomize(bad, sensitive="what", l=2)
         assert "secret" not in str(caught.value)
         assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("kept", ["people.csv", "people.csv.json", "people.parquet"])
+def test_a_table_and_what_it_says_are_written_over_no_ledger(kept: str, tmp_path: Path) -> None:
+    so.Ledger.open(tmp_path / kept, epsilon=1)
+    before = (tmp_path / kept).read_bytes()
+    with pytest.raises(so.SordinoError, match="must not be written over"):
+        write_table(patients(), tmp_path / kept.removesuffix(".json"))
+    assert (tmp_path / kept).read_bytes() == before

@@ -17,7 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sordino.domain import LARGEST_BOUND, Category, Column, Domain, Real, draft_toml
-from sordino.errors import DomainError
+from sordino.errors import DomainError, LedgerError
+from sordino.privacy.ledger import Ledger
 
 NAMES = st.one_of(st.sampled_from(["a.b", 'the "x"', "größe", "it's", "a b", "#", "[x]", ""]), st.text(max_size=12))
 TEXT = st.text(st.characters(codec="utf-8"), max_size=10)
@@ -78,6 +79,18 @@ def test_domain_is_read_back_from_a_file(tmp_path: Path) -> None:
     )
     domain.to_toml(tmp_path / "domain.toml")
     assert Domain.from_toml(tmp_path / "domain.toml") == Domain.from_toml(str(tmp_path / "domain.toml")) == domain
+
+
+def test_domain_is_written_whole_and_over_no_ledger(tmp_path: Path) -> None:
+    domain, path = Domain({"age": Real(0, 120)}), tmp_path / "people.ledger"
+    Ledger.open(path, epsilon=1)
+    before = path.read_bytes()
+    with pytest.raises(LedgerError, match="must not be written over"):
+        domain.to_toml(path)
+    assert path.read_bytes() == before
+    with pytest.raises(DomainError, match="no such file or directory"):
+        domain.to_toml(tmp_path / "nowhere" / "people.toml")
+    assert [each.name for each in tmp_path.iterdir()] == ["people.ledger"]
 
 
 @given(st.dictionaries(NAMES, st.sampled_from(["real", "category", "unknown"]), min_size=1, max_size=6))

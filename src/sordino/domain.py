@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal, SupportsFloat, cast
 
 from sordino.errors import DomainError, file_problem
+from sordino.whole_file import write_whole
 
 Neighbours = Literal["add-remove", "substitute"]
 CategoryValue = str | int | bool
@@ -231,7 +232,13 @@ class Domain:
         """Write the domain to a TOML file that ``from_toml`` reads back."""
         import tomli_w
 
-        Path(path).write_text(tomli_w.dumps(self.to_dict()), encoding="utf-8")
+        problem = ""
+        try:
+            write_whole(Path(path), tomli_w.dumps(self.to_dict()))
+        except OSError as error:
+            problem = file_problem(error)
+        if problem:
+            raise DomainError(f"Domain: {str(path)!r} cannot be written ({problem}). Name another file.")
 
 
 _DRAFT_HEADER = """\

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from sordino.anonymity.statement import KEY, STATEMENT
 from sordino.errors import ParameterError, file_problem
+from sordino.ledger_header import belongs_to_a_ledger
 
 _SUFFIXES = (".parquet", ".csv")
 
@@ -20,6 +21,16 @@ def require_table(path: Path) -> None:
         raise ParameterError(f"anonymity: a table's name must end in .csv or .parquet. Got {str(path)!r}.")
     if not path.resolve().parent.is_dir():
         raise ParameterError(f"anonymity: there is no folder for {str(path)!r}. Make it first.")
+    for each in (path, _statement_beside(path)):
+        if belongs_to_a_ledger(each):
+            raise ParameterError(
+                f"anonymity: {str(each)!r} is a ledger, and must not be written over. Name another file."
+            )
+
+
+def _statement_beside(path: Path) -> Path:
+    """Where the statement about a CSV file stands."""
+    return path.with_name(f"{path.name}.json")
 
 
 def write_table(table: pa.Table, path: Path) -> None:
@@ -36,7 +47,7 @@ def write_table(table: pa.Table, path: Path) -> None:
         else:
             csv.write_csv(table, path)
             text = json.dumps(json.loads(metadata), indent=2, ensure_ascii=False)
-            path.with_name(f"{path.name}.json").write_text(text + "\n", encoding="utf-8")
+            _statement_beside(path).write_text(text + "\n", encoding="utf-8")
     except (OSError, pa.ArrowException) as error:
         problem = file_problem(error)
     if problem:
