@@ -662,8 +662,9 @@ def outcome(way: Way, rows: list[Row], folder: Path) -> Outcome:
 
 
 def _said(caught: Sequence[warnings.WarningMessage]) -> tuple[str, ...]:
-    """Warnings on the way, which would tell of a cell."""
-    return tuple(f"{each.category.__name__}: {each.message}" for each in caught)
+    """Warnings on the way, which would tell of a cell; those of PySpark's open sockets come with any table."""
+    told = (f"{each.category.__name__}: {each.message}" for each in caught)
+    return tuple(each for each in told if not each.startswith("ResourceWarning: unclosed <socket.socket"))
 
 
 def complaints(name: str, tables: slice = slice(None)) -> Iterator[str]:
