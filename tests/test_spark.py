@@ -49,7 +49,7 @@ SECRET = 73.123456789
 
 @pytest.fixture(scope="module")
 def logs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Where Java and the workers write; set before Java starts, which then passes it on to every worker."""
+    """Where Java writes; what is set before it starts, it passes on to every worker."""
     import pyspark
 
     folder = tmp_path_factory.mktemp("spark")
@@ -58,7 +58,6 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         for name, value in {
             "SPARK_HOME": str(Path(pyspark.__file__).parent),
             "SPARK_LOCAL_IP": "127.0.0.1",
-            "SPARK_WORKER_DIR": str(folder / "workers"),
             "PYSPARK_PYTHON": sys.executable,
             "PYTHONPATH": sources,
         }.items():
@@ -279,13 +278,16 @@ def test_failure_on_a_worker_releases_nothing_and_the_charge_stands(spark: Any, 
         session.answer([Question(wrong, Cost.pure("0.5"))])
     assert [entry.amount for entry in ledger.entries()] == [Cost.pure("0.5").epsilon]
     assert caught.value.__cause__ is caught.value.__context__ is None
-    said = str(caught.value) + written(logs)
+    said = str(caught.value) + written(spark, logs)
     assert "73.12" not in said
     ledger.charge([("another", Cost.pure("0.5"), {})])  # nothing more is gone
 
 
-def written(logs: Path) -> str:
-    return "".join(path.read_text(errors="replace") for path in logs.rglob("*") if path.is_file())
+def written(spark: Any, logs: Path) -> str:
+    """What Java wrote, and what executors did: those of a cluster write below the folder of Spark itself."""
+    executors = Path(os.environ["SPARK_HOME"]) / "work" / spark.sparkContext.applicationId
+    files = (path for folder in (logs, executors) for path in folder.rglob("*") if path.is_file())
+    return "".join(path.read_text(errors="replace") for path in files)
 
 
 def test_the_log_check_sees_what_workers_write(spark: Any, logs: Path) -> None:
@@ -296,13 +298,14 @@ def test_the_log_check_sees_what_workers_write(spark: Any, logs: Path) -> None:
             raise ValueError(f"cell {batch.column(0)[0].as_py()} told")
         yield from ()
 
-    frame = spark.createDataFrame([(91.0625,)], ["age"])
+    cell = 91.0625 + len(spark.sparkContext.master)  # another for each master: both write into one folder
+    frame = spark.createDataFrame([(cell,)], ["age"])
     with pytest.raises(Exception, match="told"):
         frame.mapInArrow(prints, "age double").collect()
     waited = time.monotonic() + 30
-    while "91.0625" not in written(logs) and time.monotonic() < waited:
+    while str(cell) not in written(spark, logs) and time.monotonic() < waited:
         time.sleep(0.5)  # executors in processes of their own write when they come to it
-    assert "91.0625" in written(logs)
+    assert str(cell) in written(spark, logs)
 
 
 def test_declared_complete_column_is_refused_in_public_words(spark: Any) -> None:
